@@ -3,31 +3,23 @@
 
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
-use std::time::{Duration, Instant};
 
-use tokio::sync::Notify;
+use tokio::task::yield_now;
 
-use crate::timer::Timer;
-
-/// After this long without a new request, all held responses are released. Long enough for TLS
-/// handshakes at a load of 15.
-pub(crate) const QUIET: Duration = Duration::from_millis(500);
-/// So often held responses are released for that in a round; after it none is held. A client with too few in flight would
-/// otherwise wait at every response.
-const PATIENCE: u32 = 4;
+/// Turns of the runtime in which what has already come through the network reaches the gate: the sockets are looked at, a task reads, and
+/// a session of TLS or HTTP/2 hands on.
+const TURNS: usize = 8;
 
 /// Holds requests in generations: all of one are released together.
+#[derive(Default)]
 pub(crate) struct Gate {
     /// The number of held responses that releases them; 0 while there is no gate.
     width: Cell<usize>,
     held: Cell<usize>,
     /// Requests of the round that have not arrived yet. Once there are none, nothing is waited for.
     to_come: Cell<u64>,
-    patience: Cell<u32>,
     generation: Cell<u64>,
-    last_arrival: Cell<Instant>,
     wakers: RefCell<Vec<Waker>>,
-    arrival: Notify,
 }
 
 /// The generation that a request waits for.
@@ -35,24 +27,10 @@ pub(crate) struct Gate {
 pub(crate) struct Ticket(u64);
 
 impl Gate {
-    pub(crate) fn new() -> Gate {
-        Gate {
-            width: Cell::new(0),
-            held: Cell::new(0),
-            to_come: Cell::new(0),
-            patience: Cell::new(0),
-            generation: Cell::new(0),
-            last_arrival: Cell::new(Instant::now()),
-            wakers: RefCell::new(Vec::new()),
-            arrival: Notify::new(),
-        }
-    }
-
     /// Sets the width for a new round of `count` requests; what is still held is released.
     pub(crate) fn set(&self, width: usize, count: u64) {
         self.release();
         self.to_come.set(count);
-        self.patience.set(PATIENCE);
         self.width.set(width);
     }
 
@@ -61,7 +39,7 @@ impl Gate {
     }
 
     /// A request arrives; `None` when there is no gate, or its response goes around it.
-    pub(crate) fn enter(&self, now: Instant, goes_around: bool) -> Option<Ticket> {
+    pub(crate) fn enter(&self, goes_around: bool) -> Option<Ticket> {
         if !self.is_set() {
             return None;
         }
@@ -71,11 +49,8 @@ impl Gate {
         if !goes_around {
             self.held.set(self.held.get() + 1);
         }
-        self.last_arrival.set(now);
         if self.held.get() >= self.width.get() || to_come == 0 {
             self.release();
-        } else {
-            self.arrival.notify_one();
         }
         (!goes_around).then_some(ticket)
     }
@@ -96,6 +71,21 @@ impl Gate {
         self.wakers.borrow_mut().push(waker);
     }
 
+    /// Holds nothing more in this round, unless nothing is held or a request comes meanwhile. Returns whether it opened. The gate cannot
+    /// know that a client has no more requests to send, so whoever watches the client says so.
+    pub(crate) async fn open_unless_one_comes(&self) -> bool {
+        let before = self.to_come.get();
+        for _ in 0..TURNS {
+            yield_now().await;
+        }
+        let stuck = self.held.get() > 0 && self.to_come.get() == before;
+        if stuck {
+            self.width.set(0);
+            self.release();
+        }
+        stuck
+    }
+
     fn release(&self) {
         self.held.set(0);
         self.generation.set(self.generation.get() + 1);
@@ -103,82 +93,82 @@ impl Gate {
             waker.wake();
         }
     }
-
-    /// Nobody has come for a while.
-    fn give_up(&self) {
-        let left = self.patience.get().saturating_sub(1);
-        self.patience.set(left);
-        if left == 0 {
-            self.width.set(0);
-        }
-        self.release();
-    }
-
-    /// Releases what is held once no request has come for a while; never returns.
-    pub(crate) async fn watch(&self, timer: &Timer) {
-        loop {
-            self.arrival.notified().await;
-            while self.held.get() > 0 {
-                let quiet = self.last_arrival.get() + QUIET;
-                if Instant::now() >= quiet {
-                    self.give_up();
-                } else {
-                    timer.sleep_until(quiet).await;
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
+    use std::pin::pin;
+    use std::task::Poll;
+
     use super::*;
 
     #[test]
     fn the_gate_opens_for_all_when_the_last_one_arrives() {
-        let (gate, now) = (Gate::new(), Instant::now());
-        assert_eq!(gate.enter(now, false), None);
+        let gate = Gate::default();
+        assert_eq!(gate.enter(false), None);
         gate.set(2, 10);
-        let first = gate.enter(now, false).unwrap();
+        let first = gate.enter(false).unwrap();
         assert!(!gate.is_open(first));
-        let second = gate.enter(now, false).unwrap();
+        let second = gate.enter(false).unwrap();
         assert!(gate.is_open(first) && gate.is_open(second));
-        let third = gate.enter(now, false).unwrap();
+        let third = gate.enter(false).unwrap();
         assert!(!gate.is_open(third));
     }
 
     #[test]
     fn the_last_request_of_a_round_opens_the_gate() {
-        let (gate, now) = (Gate::new(), Instant::now());
+        let gate = Gate::default();
         gate.set(3, 4);
-        let first = gate.enter(now, false).unwrap();
-        assert_eq!(gate.enter(now, true), None);
-        gate.enter(now, false);
+        let first = gate.enter(false).unwrap();
+        assert_eq!(gate.enter(true), None);
+        gate.enter(false);
         assert!(!gate.is_open(first));
-        assert_eq!(gate.enter(now, true), None);
+        assert_eq!(gate.enter(true), None);
         assert!(gate.is_open(first), "nobody else comes");
     }
 
     #[test]
-    fn a_gate_that_nobody_fills_opens_for_good() {
-        let (gate, now) = (Gate::new(), Instant::now());
+    fn a_gate_that_nobody_fills_opens_for_the_rest_of_the_round() {
+        let gate = Gate::default();
         gate.set(2, 100);
-        for _ in 0..PATIENCE {
-            let ticket = gate.enter(now, false).unwrap();
-            gate.give_up();
-            assert!(gate.is_open(ticket));
-        }
-        assert_eq!(gate.enter(now, false), None);
+        assert!(!opens(&gate, async || ()), "nothing is held");
+        let ticket = gate.enter(false).unwrap();
+        assert!(opens(&gate, async || ()) && gate.is_open(ticket));
+        assert_eq!(gate.enter(false), None);
+        gate.set(2, 100);
+        assert!(gate.enter(false).is_some());
+    }
+
+    #[test]
+    fn a_gate_stays_closed_when_a_request_comes() {
+        let gate = Gate::default();
+        gate.set(3, 100);
+        let ticket = gate.enter(false).unwrap();
+        let comes = async || assert!(gate.enter(false).is_some());
+        assert!(!opens(&gate, comes) && !gate.is_open(ticket));
+    }
+
+    /// Whether it opens while something else happens.
+    fn opens(gate: &Gate, meanwhile: impl AsyncFnOnce()) -> bool {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.unwrap().block_on(async {
+            let mut opened = pin!(gate.open_unless_one_comes());
+            let first = poll_fn(|context| Poll::Ready(opened.as_mut().poll(context))).await;
+            assert!(first.is_pending(), "what has come is looked at first");
+            meanwhile().await;
+            opened.await
+        })
     }
 
     #[test]
     fn a_request_that_leaves_does_not_count() {
-        let (gate, now) = (Gate::new(), Instant::now());
+        let gate = Gate::default();
         gate.set(2, 10);
-        gate.leave(gate.enter(now, false).unwrap());
-        let first = gate.enter(now, false).unwrap();
+        gate.leave(gate.enter(false).unwrap());
+        let first = gate.enter(false).unwrap();
         assert!(!gate.is_open(first));
-        gate.enter(now, false);
+        gate.enter(false);
         assert!(gate.is_open(first));
     }
 }

@@ -70,7 +70,7 @@ impl Hub {
             ledger: RefCell::new(Ledger::new()),
             date: Date::new(),
             timer: Timer::new()?,
-            gate: Gate::new(),
+            gate: Gate::default(),
             cuts: Cuts::default(),
             varied: Varied::default(),
             key: Key::random(),

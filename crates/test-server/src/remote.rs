@@ -26,7 +26,7 @@ const GREETING: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(600);
 
 /// Version of these lines.
-const PROTO: u32 = 2;
+const PROTO: u32 = 3;
 
 /// A line of the lab.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,6 +41,8 @@ enum Command {
         server: usize,
         round: Box<RoundSpec>,
     },
+    /// Opens the gate of its round, if no request comes meanwhile.
+    OpenGate { server: usize },
     /// Closes it.
     Close { server: usize },
 }
@@ -63,6 +65,8 @@ enum Reply {
     Done,
     /// A server is there, at this port.
     Started { port: u16, ca: Option<String> },
+    /// Whether the gate opened.
+    Opened { opened: bool },
     /// The log of a server, and the time from the opening of the round to the first request, in nanoseconds.
     Closed {
         interval: Box<Interval>,
@@ -134,6 +138,12 @@ fn control(
                     server.open_round(*round);
                     Reply::Done
                 }
+                None => Reply::Failed("there is no such server".into()),
+            },
+            Command::OpenGate { server } => match servers.get(server) {
+                Some(server) => Reply::Opened {
+                    opened: server.open_gate(),
+                },
                 None => Reply::Failed("there is no such server".into()),
             },
             Command::Close { server } => match servers.get(server) {
@@ -295,6 +305,17 @@ impl Remote {
         })?;
         self.opened = Instant::now();
         Ok(())
+    }
+
+    /// Opens the gate of its round, if it holds responses and no request comes meanwhile. Returns whether it opened.
+    ///
+    /// # Errors
+    /// A sentence when the connection broke.
+    pub fn open_gate(&mut self, server: usize) -> Result<bool, String> {
+        match self.request(&Command::OpenGate { server })? {
+            Reply::Opened { opened } => Ok(opened),
+            _ => Err("the test server replied something else".into()),
+        }
     }
 
     /// Closes it.

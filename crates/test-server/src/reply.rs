@@ -149,7 +149,7 @@ impl Reply<'_> {
     /// What is cut goes around the gate.
     fn hold_at_the_gate(&self, request: &Request, now: Instant) -> Hold {
         let is_cut = request.version < 2 && self.hub.cuts.is_due();
-        match self.hub.gate.enter(now, is_cut) {
+        match self.hub.gate.enter(is_cut) {
             Some(ticket) => Hold::Gate(ticket),
             None if is_cut => Hold::LastBytes(now + PAUSE),
             None => Hold::Nothing,

@@ -33,6 +33,7 @@ pub struct TestServer {
 /// The commands to the thread. The thread replies to each when it is done.
 enum Command {
     Open(RoundSpec, mpsc::Sender<()>),
+    OpenGate(mpsc::Sender<bool>),
     Close(mpsc::Sender<Interval>),
     Summary(mpsc::Sender<Summary>),
     Stop,
@@ -115,6 +116,11 @@ impl TestServer {
     /// When the round has more ids than memory has bytes.
     pub fn open_round(&self, round: RoundSpec) {
         self.send(|response| Command::Open(round, response));
+    }
+
+    /// Opens the gate for the rest of the round, if it holds responses and no request comes meanwhile. Returns whether it opened.
+    pub fn open_gate(&self) -> bool {
+        self.send(Command::OpenGate)
     }
 
     /// Ends the round and returns its interval; what the gate still holds is released. An empty interval
@@ -205,9 +211,8 @@ fn prepare(
     let unix = unix.transpose()?;
     let address = listener.local_addr()?;
     let hub = Rc::new(Hub::new(options, capacity)?);
-    let (clock, gate) = (hub.clone(), hub.clone());
+    let clock = hub.clone();
     spawn_local(async move { clock.timer.run().await });
-    spawn_local(async move { gate.gate.watch(&gate.timer).await });
     spawn_local(server::accept(listener, hub.clone(), port.map(Rc::new)));
     if let Some(unix) = unix {
         spawn_local(server::accept_unix(unix, hub.clone()));
@@ -223,6 +228,7 @@ async fn obey(mut commands: commands::UnboundedReceiver<Command>, hub: &Hub) {
                 hub.open_round(&round);
                 done.send(()).ok()
             }
+            Command::OpenGate(opened) => opened.send(hub.gate.open_unless_one_comes().await).ok(),
             Command::Close(interval) => interval.send(hub.close_round()).ok(),
             Command::Summary(summary) => summary.send(hub.summary()).ok(),
             Command::Stop => return,

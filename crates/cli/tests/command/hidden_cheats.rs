@@ -132,10 +132,10 @@ fn work_in_the_first_prepare_counts() {
     assert!(first.min().unwrap() >= 290_000_000);
 }
 
-/// A driver whose clock has steps of a millisecond is ranked, and has no latencies below that. A latency that is no whole number is
-/// refused, with the name of its key.
+/// A driver whose clock has steps of 10 ms is ranked, and has no latencies below that. A latency that is no whole number is refused, with
+/// the name of its key.
 #[test]
-fn a_clock_with_steps_of_a_millisecond_is_enough() {
+fn a_clock_with_steps_of_10_ms_is_enough() {
     let line = "sweep -c 1 -b 133 -d 0 --rounds 2 --time 100ms";
     let (document, ending) = measured(line, "honest,has-a-coarse-clock,claims-fractions");
     is_ranked(&document, "has-a-coarse-clock");
@@ -143,7 +143,8 @@ fn a_clock_with_steps_of_a_millisecond_is_enough() {
     assert!(says.contains("shorter latencies are unknown"), "{says}");
     let mut rows = document["rows"].as_array().unwrap().iter();
     let row = rows.find(|row| row["client"] == "has-a-coarse-clock");
-    assert_eq!(row.unwrap()["p50_ms"], Value::Null);
+    let median = row.unwrap()["p50_ms"].as_f64();
+    assert!(median.is_none_or(|ms| ms >= 10.0), "{median:?}");
     let says = reason(&document, "claims-fractions");
     assert!(says.contains("lat_us: a time is a whole number"), "{says}");
     ending.assert(1, &["claims-fractions"]);

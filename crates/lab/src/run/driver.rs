@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::cgroup::Group;
 use super::failure::Problem;
+use super::held::Held;
 use super::lines::{LONGEST_LINE, Line};
 use super::process::Process;
 use super::wire::{self, Command, Envelope, GoReply};
@@ -142,7 +143,7 @@ impl Driver {
     /// [`DriverError`], also when it gives another name or another version of the protocol.
     pub fn hello(&mut self) -> Result<Hello> {
         let command = Command::Hello { proto: PROTO };
-        let greeted = self.send_within(&command, TO_START * self.patience);
+        let greeted = self.send_within(&command, TO_START * self.patience, Held::default());
         let (mut hello, _): (Hello, _) = greeted.map_err(|error| self.ended_at_start(error))?;
         if hello.proto != PROTO || hello.name != self.reports {
             let response = format!("proto {} and name {}", hello.proto, hello.name);
@@ -216,8 +217,22 @@ impl Driver {
     /// # Errors
     /// [`DriverError`].
     pub fn go(&mut self, go: Go, expected: Duration) -> Result<(Claim, Duration)> {
+        self.go_held(go, expected, Held::default())
+    }
+
+    /// Does the same while the server holds responses.
+    ///
+    /// # Errors
+    /// [`DriverError`].
+    pub fn go_held(
+        &mut self,
+        go: Go,
+        expected: Duration,
+        held: Held<'_>,
+    ) -> Result<(Claim, Duration)> {
         self.requested += go.count;
-        let (reply, wall): (GoReply, _) = self.send(&Command::Go(go), expected)?;
+        let allowed = self.allowed(expected);
+        let (reply, wall): (GoReply, _) = self.send_within(&Command::Go(go), allowed, held)?;
         Ok((reply.into(), wall))
     }
 
@@ -360,11 +375,11 @@ impl Driver {
         self.process.resume();
     }
 
-    /// Looks at its processes in the midst of their work.
+    /// Looks at its processes in the midst of their work, and opens the gate once they can send nothing more.
     ///
     /// # Errors
     /// When it has so many processes that none may be left for others.
-    fn look(&mut self, command: &str) -> Result<()> {
+    fn look(&mut self, command: &str, held: &mut Held<'_>) -> Result<()> {
         let members = match self.process.group() {
             Some(group) => group.processes(),
             None => {
@@ -376,6 +391,7 @@ impl Driver {
             return Err(self.error(command, Problem::TooManyProcesses(self.most_processes)));
         }
         self.peak_kib = self.peak_kib.max(account::peak_memory_kib(&members));
+        held.look(self.account(), members::are_awake(&members));
         Ok(())
     }
 
@@ -384,13 +400,18 @@ impl Driver {
         command: &Command,
         expected: Duration,
     ) -> Result<(T, Duration)> {
-        self.send_within(command, 3 * expected + self.patience)
+        self.send_within(command, self.allowed(expected), Held::default())
+    }
+
+    fn allowed(&self, expected: Duration) -> Duration {
+        3 * expected + self.patience
     }
 
     fn send_within<T: DeserializeOwned>(
         &mut self,
         command: &Command,
         allowed: Duration,
+        held: Held<'_>,
     ) -> Result<(T, Duration)> {
         let name = command.to_string();
         if let Ok(line) = self.process.lines.try_recv() {
@@ -404,14 +425,20 @@ impl Driver {
         if self.process.write(&line).is_err() {
             return Err(self.ended(&name));
         }
-        let line = self.wait(&name, start, allowed)?;
+        let line = self.wait(&name, start, allowed, held)?;
         let response = self
             .read(&line.text)
             .map_err(|problem| self.error(&name, problem))?;
         Ok((response, line.at.duration_since(start)))
     }
 
-    fn wait(&mut self, command: &str, start: Instant, patience: Duration) -> Result<Line> {
+    fn wait(
+        &mut self,
+        command: &str,
+        start: Instant,
+        patience: Duration,
+        mut held: Held<'_>,
+    ) -> Result<Line> {
         let mut look_after = BETWEEN_LOOKS;
         let (mut allowed, mut used) = (patience, None);
         loop {
@@ -420,7 +447,7 @@ impl Driver {
             }
             let left = allowed.saturating_sub(start.elapsed());
             if start.elapsed() >= look_after {
-                self.look(command)?;
+                self.look(command, &mut held)?;
                 look_after = start.elapsed() + BETWEEN_LOOKS;
             }
             let pause = GLANCE.min(look_after.saturating_sub(start.elapsed()));
@@ -430,10 +457,13 @@ impl Driver {
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => {
                     let now = self.account();
                     let works = used.is_none_or(|used| now.total_since(&used) > Duration::ZERO);
-                    if !works || allowed >= MOST_PATIENCE * patience {
+                    if works && allowed < MOST_PATIENCE * patience {
+                        (allowed, used) = (allowed + patience / 4, Some(now));
+                    } else if held.open() {
+                        (allowed, used) = (start.elapsed() + patience, None);
+                    } else {
                         return Err(self.error(command, self.late(allowed)));
                     }
-                    (allowed, used) = (allowed + patience / 4, Some(now));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }

@@ -109,6 +109,20 @@ pub fn is_stopped(pid: i32) -> bool {
     field(pid, pid, 3).is_some_and(|state| "Tt".contains(&state))
 }
 
+/// Whether a thread of these processes runs, or waits for its core or the disk.
+pub fn are_awake(pids: &[i32]) -> bool {
+    let awake = |(pid, thread): (i32, i32)| {
+        field(pid, thread, 3).is_some_and(|state| matches!(state.as_str(), "R" | "D"))
+    };
+    let of = |pid: &i32| {
+        threads(*pid)
+            .into_iter()
+            .map(|thread| (*pid, thread))
+            .collect::<Vec<_>>()
+    };
+    pids.iter().flat_map(of).any(awake)
+}
+
 /// What a process does at this moment, in words (the states of proc_pid_stat(5)).
 pub fn doing(pid: i32) -> &'static str {
     match field(pid, pid, 3).as_deref() {

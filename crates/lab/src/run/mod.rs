@@ -15,6 +15,7 @@ mod extras;
 mod fact;
 mod failure;
 mod gaps;
+mod held;
 mod install;
 mod limits;
 mod lines;

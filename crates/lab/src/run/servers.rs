@@ -197,6 +197,18 @@ impl Servers {
         }
     }
 
+    /// Opens the gate of a cell's server for the rest of its round, if no request comes meanwhile. Returns whether it opened.
+    pub(super) fn open_gate(&self, cell: &Cell) -> bool {
+        match self.server(cell) {
+            Some(Server::Here(server)) => server.open_gate(),
+            Some(Server::Elsewhere(server)) => {
+                let opened = self.request(|remote| remote.open_gate(server.number));
+                opened.unwrap_or_default()
+            }
+            None => false,
+        }
+    }
+
     /// Closes it; none where the target is not ours.
     pub(super) fn close(&self, cell: &Cell) -> Option<Interval> {
         self.close_of(self.server(cell)?)

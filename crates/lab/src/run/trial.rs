@@ -8,6 +8,7 @@ use anyhow::Result;
 use hecaton_test_server::{Delay, Interim, Interval, Pace, RoundSpec};
 
 use super::extras::Files;
+use super::held::Held;
 use super::noise::Moment;
 use super::pace::{LEAD, Paced};
 use super::servers::Servers;
@@ -20,6 +21,9 @@ use crate::spec::{Amount, Expected, Job, Rate, Sweep, Target};
 
 /// How long one request may take, delays aside, before a driver counts it as failed.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The same at the test server, which holds a response until others have come.
+const HELD_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Every request is timed: a sample of every k-th would miss what happens in step with them.
 const LAT_EVERY: u64 = 1;
@@ -434,15 +438,14 @@ impl<'a> Runner<'a> {
         };
         self.servers.open(cell, round);
         driver.prepare(&self.preparation(cell))?;
-        driver.go(
-            Go {
-                first,
-                count,
-                lat_every: LAT_EVERY,
-                ..Go::default()
-            },
-            Duration::from_secs(1),
-        )?;
+        let go = Go {
+            first,
+            count,
+            lat_every: LAT_EVERY,
+            ..Go::default()
+        };
+        let mut open = || self.servers.open_gate(cell);
+        driver.go_held(go, Duration::from_secs(1), Held::by(&mut open))?;
         let seen = self.servers.close(cell).unwrap_or_default();
         self.servers.check()?;
         Ok(seen)
@@ -602,7 +605,9 @@ impl<'a> Runner<'a> {
             ..round
         };
         self.servers.open(cell, round);
-        let (claim, wall) = driver.go(go, length.expected + Duration::from_secs(1))?;
+        let mut open = || self.servers.open_gate(cell);
+        let expected = length.expected + Duration::from_secs(1);
+        let (claim, wall) = driver.go_held(go, expected, Held::by(&mut open))?;
         let seen = self.servers.close(cell).unwrap_or_default();
         self.servers.check()?;
         Ok(Proof {
@@ -746,8 +751,15 @@ impl<'a> Runner<'a> {
             urls: self.files.urls.clone(),
             expect: extras.and_then(|extras| extras.expect.as_ref().map(Expected::ranges)),
             // A delay is no failure, however long; a distribution's tail is longer than its mean.
-            timeout_ms: (REQUEST_TIMEOUT + 10 * self.wait(cell)).as_millis() as u64,
+            timeout_ms: (self.request_timeout() + 10 * self.wait(cell)).as_millis() as u64,
             more: effect::optional_keys(&cell.load),
+        }
+    }
+
+    fn request_timeout(&self) -> Duration {
+        match self.sweep.target {
+            Target::TestServer => HELD_TIMEOUT,
+            Target::Foreign { .. } => REQUEST_TIMEOUT,
         }
     }
 

@@ -4,6 +4,7 @@ use crate::support;
 
 use std::sync::Barrier;
 use std::thread;
+use std::time::Duration;
 
 use hecaton_test_server::{Interval, Options, RoundSpec, TestServer};
 use support::{Client, eventually, round, server};
@@ -175,9 +176,18 @@ fn gated(first: u64, count: u64, width: usize) -> RoundSpec {
 #[test]
 fn the_gate_shows_the_true_concurrency() {
     let server = server();
-    for (connections, width) in [(8, 8), (3, 8), (1, 1)] {
+    for (connections, width) in [(1, 1), (3, 8), (8, 8)] {
         server.open_round(gated(1, 2 * connections, width));
-        fetch(&server, 1, 2 * connections, connections);
+        thread::scope(|scope| {
+            let client = scope.spawn(|| fetch(&server, 1, 2 * connections, connections));
+            // Whoever watches a client that has too few in flight opens the gate.
+            while !client.is_finished() {
+                let few = server.summary().peak_in_flight == connections;
+                let opened = connections < width as u64 && few && server.open_gate();
+                assert!(connections < width as u64 || !opened);
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
         let interval = server.close_round();
         assert_eq!(
             interval.peak_in_flight, connections,
