@@ -242,6 +242,59 @@ impl Subject for Idler {
     }
 }
 
+/// The saint with a driver that says how long its calls took in its own way, and that may need time for itself.
+struct Clocked {
+    saint: Client,
+    beside: Duration,
+    says: fn(u64) -> u64,
+}
+
+impl Subject for Clocked {
+    fn name(&self) -> &str {
+        "clocked"
+    }
+
+    fn make(&mut self, call: &CallOptions) -> anyhow::Result<Reported> {
+        let mut reported = self.saint.make(call)?;
+        std::thread::sleep(self.beside);
+        if let Reported::Response { ms, .. } | Reported::Error { ms, .. } = &mut reported {
+            *ms = (self.says)(*ms);
+        }
+        Ok(reported)
+    }
+}
+
+/// The machine may be so busy that a driver starts or replies late. What is claimed of a call is bounded by the log.
+#[test]
+fn a_claim_about_time_is_refuted_by_the_log_alone() {
+    let late = cases().into_iter().find(|case| case.id == "late-response");
+    let mut case = late.unwrap();
+    for call in &mut case.calls {
+        call.timeout_ms = Some(60_000); // the response comes after 1.5 s
+    }
+    let table: [(u64, fn(u64) -> u64, Option<&str>); 4] = [
+        (0, |ms| ms, None),
+        (3500, |ms| ms, None),
+        (0, |_| 0, Some("and the server began to send one after")),
+        (0, |ms| ms + 60_000, Some("and its reply came after")),
+    ];
+    for (beside, says, refuted) in table {
+        let mut driver = Clocked {
+            saint: Client::saint(),
+            beside: Duration::from_millis(beside),
+            says,
+        };
+        let run = once(&case, &mut driver, Duration::ZERO).unwrap();
+        let is_refuted = run.says.contains("The driver claims");
+        assert_eq!(is_refuted, refuted.is_some(), "{beside}: {}", run.says);
+        assert!(
+            refuted.is_none_or(|words| run.says.contains(words)),
+            "{}",
+            run.says
+        );
+    }
+}
+
 #[test]
 fn a_driver_that_sends_nothing_passes_nothing() {
     let cases = cases();

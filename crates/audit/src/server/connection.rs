@@ -349,7 +349,8 @@ impl Connection<'_> {
     }
 
     pub(super) fn send(&mut self, bytes: &[u8]) -> Result<(), Over> {
-        let mut sent = 0;
+        // The client may have the last byte before the log has it, so the log says when the first one left.
+        let (began, mut sent) = (Instant::now(), 0);
         while sent < bytes.len() {
             if self.shared.is_over() {
                 return Err(Over);
@@ -368,12 +369,8 @@ impl Connection<'_> {
                 return self.over(Event::ClientReset);
             }
         }
-        self.shared.record(
-            self.id,
-            Event::Sent {
-                bytes: bytes.to_vec(),
-            },
-        );
+        let bytes = bytes.to_vec();
+        self.shared.record_at(began, self.id, Event::Sent { bytes });
         Ok(())
     }
 }

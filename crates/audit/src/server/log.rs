@@ -1,5 +1,8 @@
 //! The server's log: what happened, in order.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use serde::Serialize;
 
 /// Everything that was recorded.
@@ -62,7 +65,7 @@ pub enum Event {
         #[serde(serialize_with = "escaped")]
         bytes: Vec<u8>,
     },
-    /// Bytes were sent.
+    /// Bytes were sent; the time is that of the first.
     Sent {
         /// The bytes, with escapes.
         #[serde(serialize_with = "escaped")]
@@ -159,6 +162,23 @@ impl Log {
     pub fn requests_of(&self, name: &str) -> usize {
         let is_it = |entry: &&Entry| matches!(&entry.event, Event::Request { call, .. } if call == name || call.is_empty());
         self.entries.iter().filter(is_it).count()
+    }
+
+    /// The least time from the first request of a call to the moment at which the server began to respond to one. No response can be
+    /// there sooner. None if the server sent nothing.
+    pub fn soonest_response(&self, name: &str) -> Option<Duration> {
+        let is_request =
+            |entry: &&Entry| matches!(&entry.event, Event::Request { call, .. } if call == name);
+        let first = self.entries.iter().find(is_request)?.us;
+        let mut connections = BTreeSet::new();
+        let sent = self.entries.iter().filter(|entry| {
+            if is_request(entry) {
+                connections.insert(entry.connection);
+            }
+            matches!(entry.event, Event::Sent { .. }) && connections.contains(&entry.connection)
+        });
+        let soonest = sent.map(|entry| entry.us).min()?;
+        Some(Duration::from_micros(soonest.saturating_sub(first)))
     }
 
     /// The address that a connection was opened to.

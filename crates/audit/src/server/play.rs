@@ -161,7 +161,12 @@ impl Shared {
     }
 
     fn note(&self, state: &mut State, connection: usize, event: Event) {
-        let us = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.note_at(Instant::now(), state, connection, event);
+    }
+
+    fn note_at(&self, at: Instant, state: &mut State, connection: usize, event: Event) {
+        let since = at.saturating_duration_since(self.began);
+        let us = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
         state.log.entries.push(Entry {
             us,
             connection,
@@ -171,7 +176,12 @@ impl Shared {
     }
 
     /// Records something of a connection.
-    pub(super) fn record(&self, connection: usize, mut event: Event) {
+    pub(super) fn record(&self, connection: usize, event: Event) {
+        self.record_at(Instant::now(), connection, event);
+    }
+
+    /// Records something that happened or began then.
+    pub(super) fn record_at(&self, at: Instant, connection: usize, mut event: Event) {
         let mut state = self.state();
         // Nothing else bounds the log of a server that runs until somebody stops it.
         if let Event::Received { bytes } | Event::Sent { bytes } = &mut event {
@@ -184,7 +194,7 @@ impl Shared {
             let over = self.budget.is_some_and(|budget| state.bytes > budget.bytes);
             self.spend(&mut state, over, "bytes");
         }
-        self.note(&mut state, connection, event);
+        self.note_at(at, &mut state, connection, event);
     }
 
     /// Finds the call that a request belongs to, and counts the attempt; none if the request belongs to no call.
