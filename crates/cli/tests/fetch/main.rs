@@ -33,6 +33,8 @@ mod own_settings;
 mod pace;
 mod paged_server;
 mod pages;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod proxies;
 mod rate;
 mod reading;
