@@ -2,10 +2,14 @@
 //! `again`.
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use serde_json::Value;
+
+use crate::body_names::body_files;
 use crate::crash_table::{Case, check, good};
 use crate::file_server::{Behaviour, FileServer};
 use crate::paged_server::PagedServer;
@@ -114,6 +118,39 @@ fn a_job_of_posts_sends_none_twice() {
         },
         after: NOTHING,
         is_once: true,
+    });
+}
+
+/// Options that change how a body is received, named and digested.
+const NAMED: [&str; 10] = [
+    "--keep-body",
+    "files",
+    "--name",
+    "url-path",
+    "--sha256",
+    "--md5",
+    "--min-speed",
+    "1/10s",
+    "--max-bandwidth",
+    "1GB",
+];
+
+#[test]
+fn a_job_with_named_files_survives_a_kill_at_any_operation() {
+    check(&Case {
+        list: list_of_files,
+        name: "fetch LIST --name url-path --md5 --min-speed --max-bandwidth",
+        around: ALONE,
+        before: NOTHING,
+        command: |world, list| world.fetch(list, &[&SMALL[..], &NAMED].concat()),
+        after: |world, list| {
+            are_whole(world, list);
+            let records = world.records();
+            let named = |record: &Value| Some(world.out().join(record["body"]["file"].as_str()?));
+            let recorded: BTreeSet<PathBuf> = records.values().filter_map(named).collect();
+            assert_eq!(body_files(world), recorded);
+        },
+        is_once: false,
     });
 }
 

@@ -156,6 +156,50 @@ fn resumed(change: impl FnOnce(&mut Behaviour), first: Behaviour) -> (World, Fil
 const LENGTH: u64 = 9 * MIB + 77;
 
 #[test]
+fn without_an_etag_a_date_that_was_old_names_the_version() {
+    type Change = fn(&mut Behaviour);
+    let (old, young) = (
+        "Thu, 01 Jan 2026 00:02:00 GMT",
+        "Thu, 01 Jan 2026 00:00:30 GMT",
+    );
+    let same: Change = |_| {};
+    let changed: Change = |server| server.version = 2;
+    for (name, etag, date, change, (is_tried, is_resumed)) in [
+        ("old, the same", None, old, same, (true, true)),
+        ("old, changed", None, old, changed, (true, false)),
+        ("young, the same", None, young, same, (false, false)),
+        ("young, changed", None, young, changed, (false, false)),
+        (
+            "beside a weak ETag",
+            Some("W/\"{}\""),
+            old,
+            same,
+            (false, false),
+        ),
+    ] {
+        let first = Behaviour {
+            etag,
+            date: Some(date),
+            ..Behaviour::good(LENGTH)
+        };
+        let (world, server, record) = resumed(change, first);
+        assert_eq!(
+            (&record["status"], &record["bytes"]),
+            (&200.into(), &LENGTH.into())
+        );
+        let mut now = 0;
+        server.change(|behaviour| now = behaviour.version);
+        server.check_whole(0, now, &file_of(&world, &record));
+        let seen = server.seen();
+        let second = &seen[1];
+        let tried = second.header("if-range");
+        assert_eq!(tried.is_some(), is_tried, "{name}: {tried:?}");
+        let whole = LENGTH + 5 * MIB;
+        assert_eq!(server.sent() < whole, is_resumed, "{name}");
+    }
+}
+
+#[test]
 fn whatever_the_server_does_between_no_file_is_mixed() {
     type Change = fn(&mut Behaviour);
     let cases: [(&str, Option<&str>, Change, bool); 13] = [

@@ -1,6 +1,7 @@
 //! `hecaton fetch` as its users run it: real processes against the real test server, whose log says what arrived.
 
 mod again;
+mod body_names;
 mod clock;
 mod columns;
 mod crash_points;
@@ -8,6 +9,7 @@ mod crash_table;
 mod crashes;
 mod damage;
 mod disk;
+mod documented;
 mod ends;
 mod fates;
 mod file_server;

@@ -134,6 +134,9 @@ pub struct ResultSettings {
     pub headers: Vec<String>,
     /// Where bodies go.
     pub body: BodyStorage,
+    /// The names of files: columns in braces, `url-path` or `content-disposition`. When absent, the numbers of inputs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Most bytes of a body that is stored inline; a longer one is cut there.
     #[serde(alias = "inline_most")]
     pub inline_limit: usize,
@@ -161,6 +164,7 @@ impl Default for ResultSettings {
         ResultSettings {
             headers: Vec::new(),
             body: BodyStorage::None,
+            name: None,
             inline_limit: 1 << 20,
             hash: true,
             sha256: false,

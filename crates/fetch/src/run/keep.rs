@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use hecaton::{Endpoint, Response};
 use http::StatusCode;
 
+use super::body_name::BodyName;
 use super::checksum::Checksums;
 use super::line::{KeptResponse, Tried, of_response};
 use super::response_facts::ResponseFacts;
@@ -21,8 +22,8 @@ use crate::record::Ending;
 use crate::request::Rendered;
 use crate::segment::Recovered;
 use crate::sink::{
-    Digests, Files, Large, Partials, Sink, StoredResponse, TarShards, Warc, Whole, cut, keep_some,
-    number_of, remove,
+    Digests, Files, Large, Partials, Sink, StoredResponse, TarShards, Warc, Whole, cut, keep_named,
+    keep_some, number_of, remove,
 };
 use crate::take::{Take, mismatch, take_all};
 
@@ -43,6 +44,8 @@ pub struct Keeper {
     is_read: bool,
     /// Whether connections lead to the servers themselves, and not to proxies.
     is_direct: bool,
+    /// Which names files have, if not the numbers of their inputs.
+    name: Option<BodyName>,
     /// The folder that bodies are below, and what the names of their files begin with.
     home: PathBuf,
     prefix: String,
@@ -93,6 +96,7 @@ impl Keeper {
             decode,
             is_read: false,
             is_direct: false,
+            name: None,
             // The bodies of a round stay when it is merged.
             home: folder.base().to_owned(),
             prefix: round
@@ -109,6 +113,11 @@ impl Keeper {
     /// The same where connections lead to the servers themselves, so that their addresses can be recorded.
     pub fn for_direct(self, is_direct: bool) -> Keeper {
         Keeper { is_direct, ..self }
+    }
+
+    /// The same with these names for files.
+    pub fn for_names(self, name: Option<BodyName>) -> Keeper {
+        Keeper { name, ..self }
     }
 
     /// Refuses a check that names a field that no input and no response has.
@@ -211,7 +220,14 @@ impl Keeper {
         let sink = match self.storage {
             BodyStorage::None => Ok(Sink::Nowhere),
             BodyStorage::Inline => Ok(Sink::Inline(self.inline_limit)),
-            BodyStorage::Files => Files::new(root, &format!("{BODIES}/{prefix}")).map(Sink::Files),
+            BodyStorage::Files => {
+                let files = Files::new(root, &format!("{BODIES}/{prefix}"));
+                let files = match self.name {
+                    Some(_) => files.and_then(Files::named),
+                    None => files,
+                };
+                files.map(Sink::Files)
+            }
             BodyStorage::Warc => {
                 let large = Large::new(root, BODIES, &prefix);
                 Warc::new(root, BODIES, &prefix).map(|warc| Sink::Warc(Box::new(warc), large))
@@ -235,7 +251,12 @@ impl Keeper {
             BodyStorage::None | BodyStorage::Inline => Ok(()),
             BodyStorage::Files => {
                 let folder = home.join(&prefix);
-                match keep_some(&folder, &|number| known.done.contains(number)) {
+                let is_done = |number| known.done.contains(number);
+                let kept = keep_named(&folder, &is_done).and_then(|is_named| match is_named {
+                    true => Ok(()),
+                    false => keep_some(&folder, &is_done),
+                });
+                match kept {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                     kept => kept.map_err(at("read", &folder)),
                 }
@@ -293,10 +314,13 @@ impl Keeper {
             false => None,
         };
         let ok = ok && why.is_none();
+        let name = self.name.as_ref();
+        let name = name.map(|name| name.wanted(planned, &rendered.url, response));
         let body = match self.storage {
             BodyStorage::None => None,
             _ => self.with_stored(
                 planned.number,
+                name.as_deref(),
                 tried.begun,
                 response,
                 |stored| match whole {
@@ -322,13 +346,14 @@ impl Keeper {
     /// How many bytes the file of a large body must have free before it.
     pub fn before(&self, sink: &Sink, number: u64, response: &Response) -> u64 {
         let now = SystemTime::now();
-        self.with_stored(number, now, response, |stored| sink.before(stored))
+        self.with_stored(number, None, now, response, |stored| sink.before(stored))
     }
 
     /// Calls a function with a response as sinks have it.
     fn with_stored<T>(
         &self,
         number: u64,
+        name: Option<&str>,
         begun: SystemTime,
         response: &Response,
         then: impl FnOnce(&StoredResponse<'_>) -> T,
@@ -338,6 +363,7 @@ impl Keeper {
         let coding = response.header("content-encoding");
         then(&StoredResponse {
             number,
+            name,
             url: &response.url(),
             status: response.status(),
             reason: status

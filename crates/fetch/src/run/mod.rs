@@ -10,6 +10,7 @@
 
 mod bandwidth;
 mod batches;
+mod body_name;
 mod checksum;
 mod cursor;
 mod descriptors;

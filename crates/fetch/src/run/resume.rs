@@ -1,8 +1,10 @@
 //! Decides from the head of a response whether its body continues a partial body, begins it again, or is of no use.
 //!
-//! Only a strong `ETag` names the same bytes (RFC 9110 §8.8.1), so only a body with one is resumed. A 206 must
-//! repeat the `ETag`, begin where the partial body ends, agree about the length, and have no coding. Anything else is
+//! Only a strong validator names the same bytes (RFC 9110 §8.8.1), so only a body with one is resumed: a strong `ETag`,
+//! or without any `ETag` a `Last-Modified` that was old when it was sent (§8.8.2.2). A 206 must repeat it, begin where the partial body ends, agree about the length, and have no coding. Anything else is
 //! refused, and the body is requested whole.
+
+use std::time::Duration;
 
 use hecaton::Response;
 
@@ -49,12 +51,16 @@ pub fn classify(
         // The request forbade codings.
         (200, Some(_)) if coded => Beginning::Useless,
         (200, _) => {
-            let etag = only(response, "etag").and_then(strong);
+            let validator = match response.header("etag") {
+                Some(_) => only(response, "etag").and_then(strong),
+                None => strong_date(only(response, "last-modified"), only(response, "date")),
+            };
             let representation =
-                etag.filter(|_| requested.is_plain && !coded)
-                    .map(|etag| Representation {
+                validator
+                    .filter(|_| requested.is_plain && !coded)
+                    .map(|validator| Representation {
                         url: requested.url.to_owned(),
-                        etag: etag.to_owned(),
+                        validator: validator.to_owned(),
                         total: length_of(response),
                         headers: response.header_block().to_vec(),
                     });
@@ -66,7 +72,7 @@ pub fn classify(
 }
 
 fn continues(response: &Response, known: &Representation, length: u64) -> Beginning {
-    let is_same = only(response, "etag") == Some(&known.etag);
+    let is_same = only(response, known.header()) == Some(&known.validator);
     let range = only(response, "content-range").and_then(range);
     let Some((first, last, total)) = range.filter(|_| is_same) else {
         return Beginning::Useless;
@@ -110,6 +116,14 @@ fn strong(etag: &str) -> Option<&str> {
     (!inner.is_empty() && inner.bytes().all(is_fine)).then_some(etag)
 }
 
+/// A `Last-Modified` that was a minute old when it was sent: nothing can have changed in the same second afterwards,
+/// even if two clocks made the two dates.
+fn strong_date<'a>(modified: Option<&'a str>, sent: Option<&str>) -> Option<&'a str> {
+    let read = |date| httpdate::parse_http_date(date).ok();
+    let age = read(sent?)?.duration_since(read(modified?)?).ok()?;
+    modified.filter(|_| age >= Duration::from_secs(60))
+}
+
 fn length_of(response: &Response) -> Option<u64> {
     number(only(response, "content-length")?)
 }
@@ -136,6 +150,22 @@ fn number(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_date_that_was_old_when_it_was_sent_is_strong() {
+        let modified = "Thu, 01 Jan 2026 00:00:00 GMT";
+        for (sent, expected) in [
+            ("Thu, 01 Jan 2026 00:01:00 GMT", Some(modified)),
+            ("Thu, 01 Jan 2026 00:00:59 GMT", None),
+            ("Wed, 31 Dec 2025 23:00:00 GMT", None),
+            ("soon", None),
+        ] {
+            assert_eq!(strong_date(Some(modified), Some(sent)), expected, "{sent}");
+        }
+        assert_eq!(strong_date(Some(modified), None), None);
+        assert_eq!(strong_date(None, Some(modified)), None);
+        assert_eq!(strong_date(Some("\"x\""), Some(modified)), None);
+    }
 
     #[test]
     fn etags_and_ranges_are_read_strictly() {

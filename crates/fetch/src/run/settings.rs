@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hecaton::{Addresses, Client, Config, Cookies, Protocol};
 
+use super::body_name::BodyName;
 use super::keep::Keeper;
 use super::own::{Clients, resolved};
 use super::pages::Paging;
@@ -144,6 +145,7 @@ fn addresses(network: &Network) -> Result<Addresses> {
 /// # Errors
 /// Which column, and what columns there are.
 pub fn check_columns(job: &Job, columns: &[String]) -> Result<()> {
+    BodyName::new(&job.results, Some(columns))?;
     keeper(job)?.check_columns(columns)
 }
 
@@ -157,6 +159,7 @@ pub fn check(job: &Job) -> Result<()> {
     proxies::all(job)?;
     Paging::new(job)?;
     Naming::new(job)?;
+    BodyName::new(&job.results, None)?;
     let streams = keeper(job)?.streams();
     if job.network.min_speed.is_some() && !streams {
         return Err(Error::usage(

@@ -1,9 +1,10 @@
-//! A file for each body, a thousand in a folder.
+//! A file for each body: a thousand in a folder, or with the names that the job gives.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::names::Names;
 use super::partial::Whole;
 use super::{StoredResponse, kind, shown};
 use crate::record::Body;
@@ -14,6 +15,8 @@ pub struct Files {
     folder: String,
     /// The folder of the last file, which is there.
     last: String,
+    /// The names that were given, if the job gives names.
+    names: Option<Names>,
     /// Written since the last sync.
     #[cfg(not(target_os = "linux"))]
     written: Vec<PathBuf>,
@@ -27,9 +30,19 @@ impl Files {
             root: root.to_owned(),
             folder: folder.to_owned(),
             last: String::new(),
+            names: None,
             #[cfg(not(target_os = "linux"))]
             written: Vec::new(),
         })
+    }
+
+    /// The same, where responses have names for their files.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn named(self) -> io::Result<Files> {
+        let names = Some(Names::new(&self.root.join(&self.folder))?);
+        Ok(Files { names, ..self })
     }
 
     pub(super) fn store(&mut self, response: &StoredResponse<'_>) -> io::Result<Body> {
@@ -58,13 +71,17 @@ impl Files {
     /// The name of a body's file, in a folder that is there.
     fn name(&mut self, response: &StoredResponse<'_>) -> io::Result<String> {
         let number = response.number;
+        let ending = kind::ending(response.header("content-type"));
+        if let (Some(names), Some(wanted)) = (&mut self.names, response.name) {
+            let name = names.claim(wanted, number, &format!("{number:09}.{ending}"))?;
+            return Ok(shown(&self.folder, &name));
+        }
         let (millions, thousands) = (number / 1_000_000, number / 1000 % 1000);
         let inner = shown(&self.folder, &format!("{millions:03}/{thousands:03}"));
         if inner != self.last {
             fs::create_dir_all(self.root.join(&inner))?;
             self.last.clone_from(&inner);
         }
-        let ending = kind::ending(response.header("content-type"));
         Ok(format!("{inner}/{number:09}.{ending}"))
     }
 
@@ -77,6 +94,9 @@ impl Files {
 
     #[cfg(not(target_os = "linux"))]
     pub(super) fn sync(&mut self) -> io::Result<()> {
+        if let Some(names) = &self.names {
+            names.sync()?;
+        }
         for path in self.written.drain(..) {
             File::open(&path)?.sync_all()?;
             if let Some(folder) = path.parent() {

@@ -20,8 +20,10 @@ mod gzip;
 mod kind;
 mod large;
 mod mend;
+mod names;
 mod partial;
 mod partials;
+mod safe_name;
 mod tar_shards;
 mod warc;
 
@@ -29,6 +31,7 @@ pub use digests::{Digested, Digests};
 pub use files::Files;
 pub use large::{Large, number_of};
 pub use mend::{cut, keep_some, remove};
+pub use names::keep_named;
 pub use partial::{Partial, Representation, Whole};
 pub use partials::{PARTIAL, Partials};
 pub use tar_shards::TarShards;
@@ -39,6 +42,8 @@ pub use warc::Warc;
 pub struct StoredResponse<'a> {
     /// The number of the input.
     pub number: u64,
+    /// The name that the file of its body is to have, if the job gives names.
+    pub name: Option<&'a str>,
     /// The URL of the response.
     pub url: &'a str,
     /// Its status.

@@ -1,6 +1,6 @@
 //! A body on its way to the disk: a file that grows, and a note beside it that says what the file is the beginning of.
 //!
-//! The note is there before the first byte. It names the representation by its strong `ETag`, so that the rest can be
+//! The note is there before the first byte. It names the representation by its strong validator, so that the rest can be
 //! requested with `Range` and `If-Range` (RFC 9110 §13.1.5). A body without a note cannot be resumed.
 //!
 //! The writer holds a lock on the file. A process that gets the lock later knows that nobody writes any more, not even
@@ -24,12 +24,23 @@ const READ: usize = 1 << 20;
 pub struct Representation {
     /// The URL of the request.
     pub url: String,
-    /// The strong validator.
-    pub etag: String,
+    /// The strong validator: an `ETag`, or a `Last-Modified`.
+    #[serde(alias = "etag")]
+    pub validator: String,
     /// The length, if the response said it.
     pub total: Option<u64>,
     /// The headers of the first response, as lines.
     pub headers: Vec<u8>,
+}
+
+impl Representation {
+    /// The header that the validator is the value of.
+    pub fn header(&self) -> &'static str {
+        match self.validator.starts_with('"') {
+            true => "etag",
+            false => "last-modified",
+        }
+    }
 }
 
 /// The contents of the note.
@@ -249,7 +260,7 @@ mod tests {
     fn representation(total: Option<u64>) -> Option<Representation> {
         Some(Representation {
             url: "http://h/".into(),
-            etag: "\"a\"".into(),
+            validator: "\"a\"".into(),
             total,
             headers: b"etag: \"a\"\r\n".to_vec(),
         })

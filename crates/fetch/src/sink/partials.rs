@@ -187,7 +187,7 @@ mod tests {
     fn begin(partials: &mut Partials, number: u64) -> Partial {
         let representation = Representation {
             url: "http://h/".into(),
-            etag: "\"a\"".into(),
+            validator: "\"a\"".into(),
             total: None,
             headers: Vec::new(),
         };

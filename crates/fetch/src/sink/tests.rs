@@ -21,6 +21,7 @@ const HEADERS: [(&str, &[u8]); 5] = [
 fn response(number: u64, body: &[u8]) -> StoredResponse<'_> {
     StoredResponse {
         number,
+        name: None,
         url: "http://a.example/p?q=1",
         status: 200,
         reason: "OK",

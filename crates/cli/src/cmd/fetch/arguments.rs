@@ -68,6 +68,10 @@ pub struct JobArguments {
     /// Where the bodies of responses go: none, inline (into the records), files, warc or tar [default: none].
     #[arg(long, value_name = "WHERE", value_parser = body_storage)]
     keep_body: Option<BodyStorage>,
+    /// The names of files: columns in braces as in '{id}.jpg', url-path or content-disposition. Names are made safe and
+    /// unique; the record has the path [default: the number of the input].
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
     /// The most bytes of a body that is kept inline; a longer one is cut [default: 1048576]
     #[arg(long, value_name = "BYTES")]
     inline_limit: Option<usize>,
@@ -226,6 +230,7 @@ impl JobArguments {
         let results = &mut job.results;
         results.headers.extend(self.keep_headers.iter().cloned());
         set(&mut results.body, &self.keep_body);
+        set_some(&mut results.name, &self.name);
         set(&mut results.inline_limit, &self.inline_limit);
         results.hash &= !self.no_hash;
         results.sha256 |= self.sha256;

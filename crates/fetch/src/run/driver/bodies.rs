@@ -268,7 +268,7 @@ fn rest_of(request: Request, partial: &Partial) -> std::result::Result<Request, 
     let range = format!("bytes={}-", partial.length());
     let fields = [
         ("Range", range.as_str()),
-        ("If-Range", &representation.etag),
+        ("If-Range", &representation.validator),
         // A range of a coded body would be one of other bytes.
         ("Accept-Encoding", "identity"),
     ];

@@ -24,6 +24,7 @@ use std::time::{Duration, Instant, SystemTime};
 use hecaton::Reactor;
 
 use super::batches::Batches;
+use super::body_name::BodyName;
 use super::keep::Keeper;
 use super::line::RecordWriter;
 use super::pages::Paging;
@@ -154,7 +155,8 @@ impl<'a> Driver<'a> {
             (folder, plan.round.as_deref()),
         )?
         .for_reading(job.request.next.is_some())
-        .for_direct(shared.proxies.are_none());
+        .for_direct(shared.proxies.are_none())
+        .for_names(BodyName::new(&job.results, Some(&plan.columns))?);
         Ok(Driver {
             shared,
             folder,
