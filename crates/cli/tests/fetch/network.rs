@@ -163,3 +163,17 @@ fn cookies_are_stored_when_the_option_says_so() {
     assert!(said(&["--cookies"]).contains("green"));
     assert!(!said(&[]).contains("green"));
 }
+
+#[test]
+fn a_connection_of_each_host_stays_while_others_get_their_requests() {
+    let world = World::new();
+    let base = world.server.base_url();
+    let port = base.rsplit(':').next().unwrap();
+    let urls = (0..600).map(|n| format!("http://h{}.internal:{port}/r/{n}", n % 200));
+    let list = world.write("urls.txt", urls);
+    let known = format!("*:{port}:127.0.0.1");
+    world.run(&list, &["--resolve", &known, "-c", "5", "--threads", "1"]);
+    assert_eq!(world.records().len(), 600);
+    let connections = world.server.summary().connections;
+    assert!((200..=300).contains(&connections), "{connections}");
+}

@@ -11,6 +11,9 @@ const OTHERS: u64 = 128;
 /// Files that are open for each further thread: its reactor, and what it writes.
 const OF_A_THREAD: u64 = 16;
 
+/// Idle connections that are kept if the system lets so many be open: a list of many hosts returns to each of them.
+const MANY: usize = 4096;
+
 /// macOS says that there is no limit, and refuses more than this (`OPEN_MAX`).
 const MOST_ON_MACOS: u64 = 10_240;
 
@@ -20,10 +23,10 @@ const MOST_ON_MACOS: u64 = 10_240;
 /// When so many cannot be in flight.
 pub fn most_idle(concurrency: usize, threads: usize) -> Result<usize> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));
-    let needed = needed(concurrency, threads);
-    let limit = match soft < needed {
+    let wanted = wanted(concurrency, threads);
+    let limit = match soft < wanted {
         true => {
-            let most = needed.min(hard);
+            let most = wanted.min(hard);
             let taken = |&to: &u64| setrlimit(Resource::RLIMIT_NOFILE, to, hard).is_ok();
             let all = [most, most.min(MOST_ON_MACOS).max(soft)];
             all.into_iter().find(taken).unwrap_or(soft)
@@ -40,13 +43,19 @@ fn needed(concurrency: usize, threads: usize) -> u64 {
         .saturating_add(others(threads))
 }
 
+/// The same with many idle connections in all.
+fn wanted(concurrency: usize, threads: usize) -> u64 {
+    let many = concurrency.saturating_add(MANY) as u64;
+    needed(concurrency, threads).max(many.saturating_add(others(threads)))
+}
+
 fn others(threads: usize) -> u64 {
     OTHERS + OF_A_THREAD * (threads as u64 - 1)
 }
 
 fn idle(concurrency: usize, threads: usize, limit: u64) -> Result<usize> {
     let left = limit
-        .min(needed(concurrency, threads))
+        .min(wanted(concurrency, threads))
         .saturating_sub(others(threads));
     match left.checked_sub(concurrency as u64) {
         Some(idle) => Ok((idle as usize / threads).max(1)),
@@ -66,12 +75,13 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_with_what_would() {
-        assert_eq!(idle(200, 1, 1_000_000).unwrap(), 200);
+        assert_eq!(idle(200, 1, 1_000_000).unwrap(), MANY);
+        assert_eq!(idle(9000, 1, 1_000_000).unwrap(), 9000);
         assert_eq!(idle(800, 1, 1024).unwrap(), 96);
         assert_eq!(idle(896, 1, 1024).unwrap(), 1);
         let refused = idle(897, 1, 1024).unwrap_err().to_string();
         assert!(refused.contains("--concurrency 896"), "{refused}");
-        assert_eq!(idle(200, 4, 1_000_000).unwrap(), 200);
+        assert_eq!(idle(200, 4, 1_000_000).unwrap(), MANY / 4);
         assert_eq!(idle(200, 4, 1024).unwrap(), (1024 - 128 - 48 - 200) / 4);
         assert!(idle(1, 1, 100).unwrap_err().to_string().contains("too few"));
     }

@@ -57,7 +57,7 @@ pub fn running_clients(job: &Job, has_own_hosts: bool, threads: usize) -> Result
     if keeper(job)?.streams() {
         limit_silence(&mut config);
     }
-    // Idle connections are kept for as many hosts as there may be requests in flight.
+    // Idle connections are kept for as many hosts as the system lets be open.
     let count = threads * proxies::all(job)?.proxies.len() * Clients::count(job, has_own_hosts);
     config.max_idle = Some(descriptors::most_idle(job.pace.concurrency, count)?);
     Clients::new(job, &client(config)?, has_own_hosts)
