@@ -316,3 +316,34 @@ fn a_body_in_a_file_is_sent_as_it_is_with_its_columns_filled() {
     assert_eq!(echo["body"], "a-1\n@second\tline\n", "{echo}");
     assert_eq!(world.server.summary().requests, 1);
 }
+
+#[test]
+fn each_item_of_a_list_is_a_row_with_the_number_of_its_input() {
+    let server = Scripted::start(|path, _| match path {
+        "/0" => response(
+            200,
+            "",
+            r#"{"data":[{"id":1,"url":"a,b"},{"id":2,"tag":["x"]}]}"#,
+        ),
+        "/1" => response(200, "", r#"{"data":[]}"#),
+        _ => response(200, "", r#"{"data":[{"id":"c"},7]}"#),
+    });
+    let world = World::new();
+    let list = world.write("urls.txt", (0..3).map(|n| server.url(&format!("/{n}"))));
+    world.run(&list, &["--take", "items[]=/data", "-c", "1"]);
+    let export = |items: &str| {
+        let mut export = hecaton(&["fetch", "export", "--csv", "-", "--items", items]);
+        ending(export.arg(world.out()))
+    };
+    let rows = export("items");
+    assert_eq!(rows.status, Some(0), "{}", rows.stderr);
+    let expected = "n,id,url,tag,items\n0,1,\"a,b\",,\n0,2,,\"[\"\"x\"\"]\",\n2,c,,,\n2,,,,7\n";
+    assert_eq!(rows.stdout, expected);
+    let refused = export("data");
+    assert_eq!(refused.status, Some(2));
+    assert!(
+        refused.stderr.contains("data[]=/data"),
+        "{}",
+        refused.stderr
+    );
+}

@@ -6,13 +6,14 @@ use crate::scripted_server::{Scripted, response};
 use crate::support::{World, ending};
 
 /// The options, as their examples have them.
-const OPTIONS: [&str; 7] = [
+const OPTIONS: [&str; 8] = [
     "--verify sha256:",
     "--stop-after 2h",
     "--stop-after 10GB",
     "--min-speed",
     "--max-bandwidth",
     "--name '{",
+    "--items items",
     "-> ?cursor={}'",
 ];
 
@@ -57,8 +58,8 @@ fn examples_of_options_run_as_they_are_written() {
     let text = std::fs::read_to_string(path).unwrap();
     let server = Scripted::start(|path, _| match path {
         "/file" => response(200, "", "good"),
-        path if path.contains("cursor=x") => response(200, "", r#"{"cursor":null}"#),
-        _ => response(200, "", r#"{"cursor":"x"}"#),
+        path if path.contains("cursor=x") => response(200, "", r#"{"cursor":null,"data":[1]}"#),
+        _ => response(200, "", r#"{"cursor":"x","data":[1]}"#),
     });
     let mut missing = OPTIONS.to_vec();
     for block in blocks(&text) {

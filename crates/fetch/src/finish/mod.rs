@@ -206,7 +206,7 @@ fn products(done: &Started, lock: &Lock) -> Result<Products> {
         let name = format!("table.{}", format.name());
         let path = folder.path().join(&name);
         if stamps.is_stale(&name) {
-            show::export::export(folder, *format, &path)?;
+            show::export::export(folder, None, *format, &path)?;
             stamps.note(&name, lock)?;
         }
         made.tables.push(path);

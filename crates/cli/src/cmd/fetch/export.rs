@@ -22,6 +22,9 @@ pub struct Arguments {
     home: Home,
     #[command(flatten)]
     target: Target,
+    /// Write a row for each item of a list that the job took with --take NAME[]=…, with the number of the input.
+    #[arg(long, value_name = "NAME")]
+    items: Option<String>,
 }
 
 /// One form of the table, and where it goes.
@@ -45,18 +48,19 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = home.folder.clone();
     // A folder that may only be read is read as it is.
     let _ = finish::parts(&folder);
+    let items = arguments.items.as_deref();
     let rows = match (&arguments.target.csv, &arguments.target.parquet) {
         (Some(path), _) if path.as_os_str() == "-" => {
-            export::print::<anyhow::Error>(&folder, out::out())?
+            export::print::<anyhow::Error>(&folder, items, out::out())?
         }
-        (Some(path), _) => export::export(&folder, TableFormat::Csv, path)?,
+        (Some(path), _) => export::export(&folder, items, TableFormat::Csv, path)?,
         (_, Some(path)) if path.as_os_str() == "-" => {
             let what = "Parquet cannot be written to standard output: name a file";
             return Err(Error::usage(what).into());
         }
         (_, path) => {
             let path = path.as_deref().unwrap_or(Path::new("table.parquet"));
-            export::export(&folder, TableFormat::Parquet, path)?
+            export::export(&folder, items, TableFormat::Parquet, path)?
         }
     };
     let inputs = Plan::planned(&folder)?.inputs;

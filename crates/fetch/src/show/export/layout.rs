@@ -18,6 +18,8 @@ pub struct Layout {
     taken: IndexMap<String, Option<Kind>>,
     /// Names that are columns only if a record has a value.
     there: HashSet<&'static Name>,
+    /// Whether the rows are items, which have few of the columns of records.
+    is_of_items: bool,
 }
 
 /// A column of the table.
@@ -29,6 +31,14 @@ pub(super) struct Column {
 }
 
 impl Layout {
+    /// That of items, or of records.
+    pub fn of_items(is_of_items: bool) -> Layout {
+        Layout {
+            is_of_items,
+            ..Layout::default()
+        }
+    }
+
     /// Learns the columns of one more record.
     pub fn add(&mut self, record: &Record) {
         learn(&mut self.columns, record.columns.keys());
@@ -54,7 +64,10 @@ impl Layout {
     /// All columns, in the order in which a record has them. The name of a column, a header or a taken value that
     /// exists already gets a prefix.
     pub(super) fn columns(&self) -> Vec<Column> {
-        let mut table = Table::default();
+        let mut table = Table {
+            columns: Vec::new(),
+            is_of_items: self.is_of_items,
+        };
         for field in FIELDS {
             for name in field.names.iter().filter(|name| self.has(name)) {
                 table.columns.push(Column {
@@ -94,21 +107,23 @@ impl Layout {
     }
 
     fn has(&self, name: &Name) -> bool {
-        name.used == Used::Everywhere || self.there.contains(name)
+        let is_used = name.used == Used::Everywhere || self.there.contains(name);
+        is_used && is_declared(&name.column(), self.is_of_items)
     }
 }
 
 /// The columns so far.
-#[derive(Default)]
 struct Table {
     columns: Vec<Column>,
+    is_of_items: bool,
 }
 
 impl Table {
     /// Adds a column that belongs to this job.
     fn push(&mut self, mut name: String, prefix: &str, (kind, source): (Kind, CellSource)) {
         let is_free = |name: &str| {
-            !self.columns.iter().any(|column| column.name == name) && !is_declared(name)
+            let is_other = |column: &Column| column.name != name;
+            self.columns.iter().all(is_other) && !is_declared(name, self.is_of_items)
         };
         while !is_free(&name) {
             name.insert_str(0, prefix);
@@ -125,8 +140,12 @@ fn both(one: Option<Kind>, other: Option<Kind>) -> Option<Kind> {
     }
 }
 
-fn is_declared(column: &str) -> bool {
-    names().any(|name| name.column() == column)
+/// Whether a column belongs to all records, or to all items.
+fn is_declared(column: &str, is_of_items: bool) -> bool {
+    match is_of_items {
+        true => ["n", "page"].contains(&column),
+        false => names().any(|name| name.column() == column),
+    }
 }
 
 fn learn<'a>(known: &mut IndexMap<String, ()>, names: impl Iterator<Item = &'a String>) {

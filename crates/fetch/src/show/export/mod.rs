@@ -1,4 +1,4 @@
-//! Records → one table, as CSV or Parquet.
+//! Records, or the items of lists in them, → one table, as CSV or Parquet.
 //!
 //! There are two passes over the records. A [`Layout`] learns the columns and their types, then a [`TableWriter`]
 //! writes the rows. The second pass skips records that the first did not see, because a running job may have more by
@@ -6,6 +6,7 @@
 
 mod cell;
 mod csv;
+mod items;
 mod layout;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -15,6 +16,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use roaring::RoaringTreemap;
+use serde_json::Value;
 
 use self::csv::Csv;
 use self::layout::Layout;
@@ -33,18 +35,24 @@ trait TableWriter {
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
-/// Writes all records of a folder into a file, which is there whole or not at all; how many there were.
+/// Writes all records of a folder into a file, which is there whole or not at all; how many inputs have one. With the
+/// name of a list that was taken, the table has a row for each item of the list.
 ///
 /// # Errors
 /// When the folder holds no job, this build cannot write that form, or the file cannot be written.
-pub fn export(folder: &Folder, format: TableFormat, path: &Path) -> Result<u64> {
+pub fn export(
+    folder: &Folder,
+    items: Option<&str>,
+    format: TableFormat,
+    path: &Path,
+) -> Result<u64> {
     check(format)?;
     let refused = |error: io::Error| at("write", path)(error);
     let draft = Draft::begin(path).map_err(refused)?;
-    let learned = learned(folder)?;
+    let learned = learned(folder, items)?;
     let file = draft.file().try_clone().map_err(refused)?;
     let table = table(format, &learned.0, BufWriter::new(file)).map_err(refused)?;
-    fill(folder, &learned, table, &refused)?;
+    fill(folder, (&learned, items), table, &refused)?;
     draft.keep().map_err(refused)?;
     Ok(learned.1.len())
 }
@@ -55,36 +63,48 @@ pub fn export(folder: &Folder, format: TableFormat, path: &Path) -> Result<u64> 
 /// When the folder holds no job; the error of `out` as it is.
 pub fn print<E: From<Error> + From<io::Error>>(
     folder: &Folder,
+    items: Option<&str>,
     out: impl Write,
 ) -> std::result::Result<u64, E> {
-    let learned = learned(folder)?;
+    let learned = learned(folder, items)?;
     let table = Box::new(Csv::new(&learned.0, out)?);
-    fill(folder, &learned, table, &E::from)?;
+    fill(folder, (&learned, items), table, &E::from)?;
     Ok(learned.1.len())
 }
 
 /// The columns, and the numbers of the inputs that have a record.
 type Learned = (Layout, RoaringTreemap);
 
-fn learned(folder: &Folder) -> Result<Learned> {
-    let (mut layout, mut numbers) = Learned::default();
+fn learned(folder: &Folder, list: Option<&str>) -> Result<Learned> {
+    let mut numbers = RoaringTreemap::new();
+    let (mut layout, mut has_list) = (Layout::of_items(list.is_some()), list.is_none());
     each_record(folder, &mut |record| {
-        layout.add(&record);
         numbers.insert(record.n);
+        has_list |= list.is_some_and(|list| record.taken.get(list).is_some_and(Value::is_array));
+        items::rows(record, list)
+            .iter()
+            .for_each(|row| layout.add(row));
         Result::Ok(true)
     })?;
-    Ok((layout, numbers))
+    match list.filter(|_| !has_list) {
+        Some(list) => Err(Error::usage(format!(
+            "no record has a list {list:?}: a job takes one with --take '{list}[]=/data'"
+        ))),
+        None => Ok((layout, numbers)),
+    }
 }
 
 fn fill<E: From<Error>>(
     folder: &Folder,
-    (_, numbers): &Learned,
+    ((_, numbers), list): (&Learned, Option<&str>),
     mut table: Box<dyn TableWriter + '_>,
     refused: &dyn Fn(io::Error) -> E,
 ) -> std::result::Result<(), E> {
     each_record(folder, &mut |record| {
         if numbers.contains(record.n) {
-            table.add(&record).map_err(refused)?;
+            for row in items::rows(record, list) {
+                table.add(&row).map_err(refused)?;
+            }
         }
         Ok::<_, E>(true)
     })?;
