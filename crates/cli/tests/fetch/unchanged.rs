@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::file_server::{Behaviour, FileServer};
-use crate::support::{World, count, ending, hecaton};
+use crate::support::{World, count, ending, files, hecaton};
 
 fn again(world: &World, arguments: &[&str]) {
     let mut command = hecaton(&["fetch", "again"]);
@@ -64,6 +64,38 @@ fn what_has_not_changed_keeps_its_record_and_its_body() {
         .iter()
         .filter(|seen| seen.header("if-none-match") == Some("\"v1\""));
     assert_eq!((seen.len(), named.count()), (15, 10));
+}
+
+#[test]
+fn an_archive_of_the_web_notes_what_still_holds() {
+    let server = FileServer::start(Behaviour::good(3000));
+    let world = World::new();
+    let list = world.write("urls.txt", server.urls(3));
+    world.run(&list, &["--keep-body", "warc"]);
+    again(&world, &[]);
+    let records = world.records();
+    assert_eq!(count(&records, "unchanged"), 3);
+    let mut notes = String::new();
+    for file in files(&world.out().join("bodies")) {
+        let mut unpack = std::process::Command::new("gzip");
+        let unpacked = unpack.arg("-dc").arg(file).output().unwrap();
+        notes += &String::from_utf8_lossy(&unpacked.stdout);
+    }
+    assert_eq!(notes.matches("WARC-Type: response").count(), 3);
+    let revisits: Vec<&str> = notes.split("WARC-Type: revisit").skip(1).collect();
+    assert_eq!(revisits.len(), 3);
+    for revisit in revisits {
+        assert!(
+            revisit.contains("revisit/server-not-modified\r\n"),
+            "{revisit}"
+        );
+        assert!(
+            revisit.contains("HTTP/1.1 304 Not Modified\r\n"),
+            "{revisit}"
+        );
+    }
+    let verified = ending(hecaton(&["fetch", "verify"]).arg(world.out()));
+    assert_eq!(verified.status, Some(0), "{}", verified.stderr);
 }
 
 #[test]

@@ -343,6 +343,22 @@ impl Keeper {
         })
     }
 
+    /// Notes that a response of an earlier round still holds, where the place of bodies has a form for that.
+    ///
+    /// # Errors
+    /// When it cannot be noted.
+    pub fn revisit(
+        &self,
+        sink: &mut Sink,
+        planned: &Planned,
+        begun: SystemTime,
+        response: &Response,
+    ) -> io::Result<()> {
+        self.with_stored(planned.number, None, begun, response, |stored| {
+            sink.revisit(stored)
+        })
+    }
+
     /// How many bytes the file of a large body must have free before it.
     pub fn before(&self, sink: &Sink, number: u64, response: &Response) -> u64 {
         let now = SystemTime::now();

@@ -97,6 +97,14 @@ impl Sink {
         }
     }
 
+    /// Notes in an archive of the web that a response of an earlier round still holds, as `response` says.
+    pub fn revisit(&mut self, response: &StoredResponse<'_>) -> io::Result<()> {
+        match self {
+            Sink::Warc(warc, _) => warc.revisit(response),
+            _ => Ok(()),
+        }
+    }
+
     /// How many bytes the file of a large body must have free before it.
     pub fn before(&self, response: &StoredResponse<'_>) -> u64 {
         match self {

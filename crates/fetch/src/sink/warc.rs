@@ -19,6 +19,9 @@ const MEMBER: usize = 1 << 20;
 const CONFORMS_TO: &str =
     "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/";
 
+/// The profile of a revisit that ended with 304.
+const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
+
 /// Writes `FOLDER/PREFIX-00000.warc.gz` and so on.
 pub struct Warc {
     root: PathBuf,
@@ -60,7 +63,24 @@ impl Warc {
         self
     }
 
-    pub(super) fn store(&mut self, response: &StoredResponse<'_>) -> io::Result<Body> {
+    /// Says that a version which is stored already still holds (WARC 1.1 §6.7): `response` is a 304.
+    pub(super) fn revisit(&mut self, response: &StoredResponse<'_>) -> io::Result<()> {
+        self.prepare(response.at)?;
+        let http = http_head(response, 0);
+        let mut head = beginning("revisit", response);
+        head += &format!("WARC-Profile: {NOT_MODIFIED}\r\n");
+        let block = digest(&[&http]);
+        head += &format!(
+            "WARC-Block-Digest: sha256:{}\r\n",
+            hexadecimal(block.as_ref())
+        );
+        head += &content(http.len() as u64);
+        self.write(&[head.as_bytes(), &http, b"\r\n\r\n"])?;
+        Ok(())
+    }
+
+    /// Makes a file ready that is not too long.
+    fn prepare(&mut self, at: &str) -> io::Result<()> {
         if self
             .open
             .as_ref()
@@ -70,8 +90,13 @@ impl Warc {
             self.open = None;
         }
         if self.open.is_none() {
-            self.begin(response.at)?;
+            self.begin(at)?;
         }
+        Ok(())
+    }
+
+    pub(super) fn store(&mut self, response: &StoredResponse<'_>) -> io::Result<Body> {
+        self.prepare(response.at)?;
         let http = http_head(response, response.body.len() as u64);
         let payload = digest(&[response.body]);
         let block = digest(&[&http, response.body]);
@@ -173,6 +198,26 @@ fn common(kind: &str, at: &str) -> String {
     )
 }
 
+/// The beginning of a record about a response.
+fn beginning(kind: &str, response: &StoredResponse<'_>) -> String {
+    let url: String = response
+        .url
+        .chars()
+        .filter(|c| !c.is_control() && *c != ' ')
+        .collect();
+    let mut head = common(kind, response.at);
+    head += &format!("WARC-Target-URI: {url}\r\n");
+    if let Some(ip) = response.ip {
+        head += &format!("WARC-IP-Address: {ip}\r\n");
+    }
+    head
+}
+
+/// The end of the head of a record about a response, whose block has this length.
+fn content(length: u64) -> String {
+    format!("Content-Type: application/http;msgtype=response\r\nContent-Length: {length}\r\n\r\n")
+}
+
 /// The head of a record whose block has this length, with the digests of its body and of the block.
 pub(super) fn response_head(
     response: &StoredResponse<'_>,
@@ -180,23 +225,12 @@ pub(super) fn response_head(
     block: Option<&[u8]>,
     length: u64,
 ) -> String {
-    let url: String = response
-        .url
-        .chars()
-        .filter(|c| !c.is_control() && *c != ' ')
-        .collect();
-    let mut head = common("response", response.at);
-    head += &format!("WARC-Target-URI: {url}\r\n");
-    if let Some(ip) = response.ip {
-        head += &format!("WARC-IP-Address: {ip}\r\n");
-    }
+    let mut head = beginning("response", response);
     head += &format!("WARC-Payload-Digest: sha256:{}\r\n", hexadecimal(payload));
     if let Some(block) = block {
         head += &format!("WARC-Block-Digest: sha256:{}\r\n", hexadecimal(block));
     }
-    head + &format!(
-        "Content-Type: application/http;msgtype=response\r\nContent-Length: {length}\r\n\r\n"
-    )
+    head + &content(length)
 }
 
 fn digest(pieces: &[&[u8]]) -> Digest {

@@ -232,6 +232,7 @@ fn record(
                     return Ok(false);
                 }
                 Stored::Unchanged(ok) => {
+                    keeper.revisit(&mut part.sink, about.0, tried.begun, response)?;
                     let out = part.record(Outcome::Unchanged, ok);
                     records.unchanged(out, about, tried, response, ok);
                     return Ok(false);
