@@ -286,54 +286,47 @@ impl Driver<'_> {
         if !self.bodies.is_on() && self.robots.is_empty() {
             return Ok(());
         }
-        let Driver {
-            shared,
-            batch,
-            bodies,
-            robots,
-            open,
-            flights,
-            keeper,
-            ..
-        } = self;
-        let mut enough = Vec::new();
-        let mut parts = batch.take_parts();
+        let shared = self.shared;
+        let (mut parts, mut coming) = (Vec::new(), self.batch.take_parts());
         // A part that is not taken stays, and nothing more of its body is read.
-        while shared.bandwidth.pause(Instant::now()).is_none() {
-            let Some((slot, part)) = parts.next() else {
-                break;
-            };
+        while shared.bandwidth.pause(Instant::now()).is_none()
+            && let Some((slot, part)) = coming.next()
+        {
             if let Part::Piece(piece) = &part {
                 shared.bandwidth.came(piece.len(), Instant::now());
             }
-            if robots.has(*slot) {
-                if robots.take_part(*slot, &part) {
-                    enough.push(*slot);
-                }
-                continue;
-            }
-            let flight = flights[*slot as usize].as_ref();
-            let number = flight.map_or(0, |flight| flight.pending.planned.number);
-            let is_of = |part: &&mut OpenPart| flight.is_some_and(|flight| flight.is_of(part));
-            let open = open.iter_mut().find(is_of);
-            let of = open.as_ref().map(|open| (open.number, open.attempt));
-            let taken = bodies.take(*slot, part, (open, number, keeper));
-            let taken = match of {
-                Some(of) => unless_taken_over(self.folder, of, taken)?,
-                None => taken.ok(),
-            };
-            if taken.is_none() {
-                // Its bytes on the disk belong to the worker that has the part.
-                bodies.leave(*slot);
-            }
-            if taken != Some(true) {
-                enough.push(*slot);
+            parts.push((*slot, part));
+        }
+        drop(coming);
+        for (slot, part) in parts {
+            if !self.take_part(slot, part)? {
+                self.batch.enough(slot);
             }
         }
-        drop(parts);
-        enough.iter().for_each(|slot| batch.enough(*slot));
-        let prepared = bodies.prepare(batch);
+        let prepared = self.bodies.prepare(&mut self.batch);
         prepared.map_err(at("read bodies below", self.folder.path()))
+    }
+
+    /// Takes a part of a response; false if no more of it is needed.
+    fn take_part(&mut self, slot: u32, part: Part) -> Result<bool> {
+        if self.robots.has(slot) {
+            return Ok(!self.robots.take_part(slot, &part));
+        }
+        let flight = self.flights[slot as usize].as_ref();
+        let number = flight.map_or(0, |flight| flight.pending.planned.number);
+        let is_of = |part: &&mut OpenPart| flight.is_some_and(|flight| flight.is_of(part));
+        let open = self.open.iter_mut().find(is_of);
+        let of = open.as_ref().map(|open| (open.number, open.attempt));
+        let taken = self.bodies.take(slot, part, (open, number, &self.keeper));
+        let taken = match of {
+            Some(of) => unless_taken_over(self.folder, of, taken)?,
+            None => taken.ok(),
+        };
+        if taken.is_none() {
+            // Its bytes on the disk belong to the worker that has the part.
+            self.bodies.leave(slot);
+        }
+        Ok(taken == Some(true))
     }
 
     /// Sends a request whose body arrives in pieces.
