@@ -38,6 +38,42 @@ class CallbackTest < ServerTest
     %i[on_complete on_success on_failure].each { |name| assert_raises(ArgumentError) { request.public_send(name) } }
   end
 
+  # Each is what the program's code does while requests of the batch are in flight.
+  NESTED = {
+    "a request" => ->(client, url) { client.get(url).status },
+    "a batch" => ->(client, url) { [].tap { |all| client.batch { |batch| batch.get(url).on_complete { |outcome| all << outcome.response.status } } }.first },
+    "a stream" => ->(client, url) { client.get(url) { |response| response.read && response.status } },
+    "a thread" => ->(client, url) { Thread.new { client.get(url).status }.value }
+  }.freeze
+
+  def test_any_request_may_be_sent_inside_a_callback_of_a_batch
+    NESTED.each do |name, nested|
+      %i[on_complete on_headers on_body].each do |callback|
+        statuses = []
+        counts = client.batch(concurrency: 3) do |batch|
+          5.times { batch.get(url("/bytes/20000")).public_send(callback) { statuses << nested.call(client, url("/r/1")) } }
+        end
+        assert_equal [5, [200]], [counts[:responses], statuses.uniq], "#{name} in #{callback}"
+      end
+    end
+  end
+
+  def test_any_request_may_be_sent_by_features_predicates_and_bodies_of_a_batch
+    again = -> { NESTED.each_value { |nested| assert_equal 200, nested.call(client, url("/r/1")) } }
+    feature = Class.new { %i[before_attempt after].each { |name| define_method(name) { |*| again.call && nil } } }.new
+    body = Class.new(StringIO) { define_method(:read) { |*arguments| again.call && super(*arguments) } }
+    other = Hecaton::Client.new(timeout: 60, features: [feature], retry: { max: 1, if: ->(*) { again.call && false } })
+    counts = other.batch { |batch| 3.times { batch.post(url("/echo"), body: body.new("data")) } }
+    assert_equal({ responses: 3, errors: 0 }, counts)
+  end
+
+  # The request that called it holds the only connection.
+  def test_a_request_inside_a_callback_that_waits_for_its_own_connection_says_what_it_waits_for
+    narrow = Hecaton::Client.new(timeout: 0.3, per_origin: 1)
+    error = error_of(Hecaton::TimeoutError) { narrow.get(url("/bytes/20000")) { |response| narrow.get(url("/r/1")) && response.read } }
+    assert_match(/\Athe deadline of 300ms passed while waiting for a connection/, error.message)
+  end
+
   def test_a_callback_that_raises_ends_the_batch_and_is_never_called_again
     called = []
     request = nil

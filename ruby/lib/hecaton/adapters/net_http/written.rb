@@ -4,8 +4,8 @@ module Hecaton
     # Stands where Net::HTTPGenericRequest#exec expects a socket. The body goes to a file, as multipart does in
     # Net::HTTP.
     class Written
-      # Quotes line breaks in the names of multipart's fields and files, as browsers do (WHATWG), and refuses them in the
-      # types of files. Net::HTTP writes them as they are, so a name or a type could add fields to its part.
+      # Quotes line breaks in the names of multipart's fields and files, as browsers do (WHATWG), and refuses them in
+      # the types of files. Net::HTTP writes them as they are, so a name or a type could add fields to its part.
       module Quoting
         private
 
@@ -14,9 +14,9 @@ module Hecaton
         # A media type cannot be quoted.
         def encode_multipart_form_data(out, params, options)
           types = params.filter_map { |_name, _value, facts| facts&.fetch(:content_type, nil) }
-          raise ArgumentError, "set_form: the content_type of a part contains a control character" if types.any?(/[[:cntrl:]]/)
+          return super unless types.any?(/[[:cntrl:]]/)
 
-          super
+          raise ArgumentError, "set_form: the content_type of a part contains a control character"
         end
       end
       private_constant :Quoting
