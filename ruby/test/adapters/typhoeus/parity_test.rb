@@ -259,6 +259,10 @@ class TyphoeusParityTest < Minitest::Test
       $stderr = $stdout
       p Typhoeus.get("#{url}/redirect/302/1", follow_location: true).code },
     "coding" => %q{
+      ["gzip", "", "br"].product(["gzip", "br", "", "own"], [true, false]).each do |option, header, decoded|
+        options = { accept_encoding: option, http_content_decoding: decoded, headers: { "Accept-Encoding" => header } }
+        p Typhoeus.get("#{url}/encoded/gzip/300", options).body.bytesize > 299
+      end
       p Typhoeus.get("#{url}/encoded/gzip", accept_encoding: "gzip").body == Typhoeus.get("#{url}/encoded/gzip", accept_encoding: "").body
       p Typhoeus.get("#{url}/encoded/gzip").headers["content-encoding"],
         Typhoeus.get("#{url}/encoded/gzip", headers: { "Accept-Encoding" => "gzip" }).body.byteslice(0, 2).bytes
