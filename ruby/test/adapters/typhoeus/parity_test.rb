@@ -258,6 +258,22 @@ class TyphoeusParityTest < Minitest::Test
       end
       $stderr = $stdout
       p Typhoeus.get("#{url}/redirect/302/1", follow_location: true).code },
+    "locations" => %q{
+      require "socket"
+      server = TCPServer.new("127.0.0.1", 0)
+      port = server.local_address.ip_port
+      Thread.new do
+        loop do
+          socket = server.accept
+          moved = socket.gets("\r\n\r\n").start_with?("GET /from")
+          location = "Location: http://user:secret@127.0.0.1:#{port}/to\r\n" if moved
+          socket.write("HTTP/1.1 #{moved ? "302 Found" : "200 OK"}\r\n#{location}Content-Length: 2\r\nConnection: close\r\n\r\nok")
+          socket.close
+        end
+      end
+      response = Typhoeus.get("http://127.0.0.1:#{port}/from", followlocation: true)
+      p response.return_code, response.code, response.redirect_count
+      p Typhoeus.get("http://127.0.0.1:#{port}/to?a=b#part").effective_url.sub(port.to_s, "") },
     "coding" => %q{
       ["gzip", "", "br"].product(["gzip", "br", "", "own"], [true, false]).each do |option, header, decoded|
         options = { accept_encoding: option, http_content_decoding: decoded, headers: { "Accept-Encoding" => header } }
