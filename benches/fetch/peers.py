@@ -12,6 +12,8 @@ import tarfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 HECATON = os.environ.get("HECATON_BINARY", os.path.join(ROOT, "target", "release", "hecaton"))
+# Another build of the command, which is measured in the same rounds.
+BEFORE = os.environ.get("HECATON_BEFORE")
 BARE = os.path.join(ROOT, "target", "release", "examples", "bare")
 VENV = os.path.join(ROOT, "target", "fetch-peers", "bin")
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -24,6 +26,11 @@ def fetch(urls, out):
 
 def fetch_files(urls, out):
     return fetch(urls, out) + ["--keep-body", "files"]
+
+
+def before(command):
+    """The same command by the other build."""
+    return lambda urls, out: [BEFORE, *command(urls, out)[1:]]
 
 
 def bare(urls, out):
@@ -194,6 +201,10 @@ PROGRAMS = {
     "wget2": "wget2",
     "the bare engine": BARE,
 }
+if BEFORE:
+    for name, command in [("hecaton fetch before", fetch), ("hecaton fetch to files before", fetch_files)]:
+        ALL[name] = (before(command), records, 1.0)
+        PROGRAMS[name] = BEFORE
 IN_VENV = {"scrapy": "Scrapy", "img2dataset": "img2dataset"}
 
 
