@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use hecaton::{Batch, Kind, Outcome, Phase, Request, Retry, Stats};
+use hecaton_test_server::ClosedPort;
 
 use crate::World;
 
@@ -71,8 +72,8 @@ fn a_connection_that_was_opened_ahead_serves_the_next_request() {
 #[test]
 fn a_connection_that_cannot_be_opened_ahead_is_an_error() {
     let world = World::with(|config| config.timeout = Duration::from_millis(300));
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
-    let refused = Request::get(&format!("http://{}/", closed.unwrap())).unwrap();
+    let closed = ClosedPort::take().unwrap();
+    let refused = Request::get(&format!("http://{}/", closed.address())).unwrap();
     let error = world.run(world.client.connect(refused)).unwrap_err();
     assert_eq!(
         (error.kind(), error.phase()),
