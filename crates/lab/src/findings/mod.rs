@@ -3,6 +3,7 @@
 mod batches;
 mod beside;
 mod builds;
+mod carry_over;
 mod cells;
 mod change;
 mod compare;
@@ -87,7 +88,8 @@ pub fn judge(rounds: &[Round], usual: &Load) -> Findings {
 
 fn judge_within(rounds: &[Round], usual: &Load, budget: &Budget) -> Findings {
     let cells = cells::Cells::new(rounds);
-    let rows = rows::rows(&cells, usual);
+    let mut rows = rows::rows(&cells, usual);
+    carry_over::warn(&mut rows, rounds);
     let recommendations = recommend::recommendations(&cells, &rows, budget);
     let controls = controls::controls(&cells, &rows);
     let rates = rates::at_rates(rounds, &rows);
