@@ -1,5 +1,5 @@
 //! The effects of a load's factors on a trial. They decide which test server it needs, which keys the driver gets, and
-//! what the driver must be able to do. The server gets the delay, the body and the like in each round (`trial.rs`).
+//! what the driver must be able to do. The server gets the delay, the body and the like in each round (`trial/requests.rs`).
 
 use std::collections::BTreeMap;
 

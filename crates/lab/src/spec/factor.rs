@@ -1,6 +1,6 @@
 //! The factors of an experiment: in what one cell may differ from another. This file says how each is set, how its
 //! values are described, and which cells it keeps together. A new one is a field of [`Load`], a line in [`FACTORS`],
-//! and its effect on a trial (`run/trial.rs`).
+//! and its effect on a trial (`run/trial/`).
 
 use super::{Job, Load, Mode, parse_delay};
 

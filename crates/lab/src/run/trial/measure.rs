@@ -1,0 +1,174 @@
+//! The measured round: what was read before it, what the driver claims, and what was read after it.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use hecaton_test_server::{Interval, RoundSpec};
+
+use super::length::Length;
+use super::requests::{LAT_EVERY, drawn};
+use super::{Cell, Driver, Fact, Isolation, Noise, Round, Runner, Seen, nanoseconds};
+use crate::plan::Trial;
+use crate::run::Account;
+use crate::run::noise::Moment;
+use crate::run::pace::{LEAD, Paced};
+
+/// A driver with this number of connections that carry nothing is ended, because none may be left for others.
+const MOST_HELD_OPEN: u64 = 2000;
+
+/// What is read before a round, and again after it.
+struct Before {
+    of_service: Option<Account>,
+    /// Descriptors, where each request has a connection of its own.
+    open: Option<usize>,
+    at: Instant,
+    account: Account,
+    moment: Option<Moment>,
+}
+
+/// What the round took.
+struct Used {
+    user: Duration,
+    system: Duration,
+    /// The time between both readings.
+    within: Duration,
+    of_service: Option<Duration>,
+    noise: Option<Noise>,
+    left_open: Option<u64>,
+}
+
+impl Runner<'_> {
+    pub(super) fn measure(
+        &mut self,
+        driver: &mut Driver,
+        trial: &Trial,
+        length: &Length,
+        probe: Option<Interval>,
+    ) -> Result<Round> {
+        let (cell, count) = (&trial.cell, length.count);
+        *self.sent.entry(driver.client().to_string()).or_default() += count;
+        let go = drawn(count);
+        let round = self.measured_round(cell, go.first, count, trial.block);
+        let (go, pace) = length.begin(go);
+        self.servers.open(cell, RoundSpec { pace, ..round });
+        let before = self.before(driver, cell)?;
+        let (claim, wall) = driver.go(go.clone(), length.expected)?;
+        let used = self.used(driver, before);
+        let logged = self.service.entries(&go, &claim, length.paced.as_ref())?;
+        self.service.judge(cell, trial.block, &go);
+        driver.check_descriptors()?;
+        let peak_rss_kib = driver.peak_memory_kib();
+        let seen = self.servers.close(cell);
+        self.servers.check()?;
+        not_too_many_held(driver, cell, seen.as_ref())?;
+        let stirred = driver
+            .stirred()
+            .then(|| "another program stopped or resumed it".to_string());
+        Ok(Round {
+            cell: cell.clone(),
+            invocation: trial.invocation,
+            block: trial.block,
+            order: trial.order,
+            count,
+            wall_ns: nanoseconds(of_round(wall, length.paced.as_ref())),
+            cpu_user_ns: nanoseconds(used.user),
+            cpu_system_ns: nanoseconds(used.system),
+            beside: None,
+            left_open: used.left_open,
+            peak_rss_kib,
+            claim,
+            facts: facts(driver, &used, seen.as_ref()),
+            seen,
+            probe,
+            proof: None,
+            reference: self.sweep.is_reference(&cell.client),
+            trusted: driver.is_trusted(),
+            no_interim: self.reads_no_interim(cell),
+            later: None,
+            logged,
+            server_cpu_ns: used.of_service.map(nanoseconds),
+            noise: used.noise,
+            lat_every: LAT_EVERY,
+            per_second: length.paced.as_ref().map(Paced::per_second),
+            isolation: Some(Isolation {
+                own_user: driver.user().is_some(),
+                one_core: driver.is_pinned(),
+            }),
+            disturbed: stirred.into_iter().collect(),
+        })
+    }
+
+    fn before(&mut self, driver: &mut Driver, cell: &Cell) -> Result<Before> {
+        driver.begin_round();
+        driver.stirred(); // drops what happened before the round
+        Ok(Before {
+            of_service: self.service.begin()?,
+            open: (!cell.load.keepalive).then(|| driver.descriptors()),
+            at: Instant::now(),
+            account: driver.account(),
+            moment: Moment::now(),
+        })
+    }
+
+    fn used(&self, driver: &Driver, before: Before) -> Used {
+        let (after, within) = (driver.account(), before.at.elapsed());
+        let of_service = self.service.used_since(before.of_service);
+        let ours = after.total_since(&before.account) + of_service.unwrap_or_default();
+        let noise = before.moment.and_then(|moment| moment.noise_since(ours));
+        let now_open = |open| driver.descriptors().saturating_sub(open) as u64;
+        let (user, system) = after.since(&before.account);
+        Used {
+            user,
+            system,
+            within,
+            of_service,
+            noise: noise.filter(|_| self.sweep.target.is_known_from_others()),
+            left_open: before.open.map(now_open),
+        }
+    }
+}
+
+/// At a rate there is nothing to do until the first request is due. The round lasts until one more would be due.
+fn of_round(wall: Duration, paced: Option<&Paced>) -> Duration {
+    match paced {
+        Some(paced) => wall.saturating_sub(LEAD).max(paced.lasting()),
+        None => wall,
+    }
+}
+
+fn not_too_many_held(driver: &Driver, cell: &Cell, seen: Option<&Interval>) -> Result<()> {
+    let most = MOST_HELD_OPEN.max(10 * cell.load.concurrency as u64);
+    match seen.filter(|seen| seen.peak_ahead > most) {
+        Some(seen) => Err(driver.holds_too_many(seen.peak_ahead)),
+        None => Ok(()),
+    }
+}
+
+/// What was seen of the driver's processes, and when its first request came.
+fn facts(driver: &mut Driver, used: &Used, seen: Option<&Interval>) -> Vec<Fact> {
+    let all = [
+        driver.fact(),
+        more_than_one_core(driver, used.user + used.system, used.within),
+        began_early(seen, driver.sent_at()),
+    ];
+    all.into_iter().flatten().map(Fact::Seen).collect()
+}
+
+/// A driver that had one core and used more. The kernel counts what runs at each tick of its clock, which is 10 ms at most, so
+/// either reading may be off by one.
+fn more_than_one_core(driver: &Driver, used: Duration, within: Duration) -> Option<Seen> {
+    const TICK: Duration = Duration::from_millis(10);
+    (driver.is_pinned() && used > within + 2 * TICK).then(|| Seen::MoreThanOneCore {
+        cpu_ns: nanoseconds(used),
+        within_ns: nanoseconds(within),
+    })
+}
+
+/// By how much the first request of a round arrived before `go`.
+fn began_early(seen: Option<&Interval>, requested: Instant) -> Option<Seen> {
+    let first = seen.and_then(|seen| seen.first_read)?;
+    let early = requested.checked_duration_since(first)?;
+    (!early.is_zero()).then_some(Seen::Early {
+        ns: nanoseconds(early),
+    })
+}
