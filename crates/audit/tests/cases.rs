@@ -242,11 +242,14 @@ impl Subject for Idler {
     }
 }
 
+/// The time that a driver claims, by the true one.
+type Says = fn(u64) -> u64;
+
 /// The saint with a driver that says how long its calls took in its own way, and that may need time for itself.
 struct Clocked {
     saint: Client,
     beside: Duration,
-    says: fn(u64) -> u64,
+    says: Says,
 }
 
 impl Subject for Clocked {
@@ -272,7 +275,7 @@ fn a_claim_about_time_is_refuted_by_the_log_alone() {
     for call in &mut case.calls {
         call.timeout_ms = Some(60_000); // the response comes after 1.5 s
     }
-    let table: [(u64, fn(u64) -> u64, Option<&str>); 4] = [
+    let table: [(u64, Says, Option<&str>); 4] = [
         (0, |ms| ms, None),
         (3500, |ms| ms, None),
         (0, |_| 0, Some("and the server began to send one after")),
