@@ -6,8 +6,8 @@ use std::task::Waker;
 
 use tokio::task::yield_now;
 
-/// Turns of the runtime in which what has already come through the network reaches the gate: the sockets are looked at, a task reads, and
-/// a session of TLS or HTTP/2 hands on.
+/// A request that has come through the network reaches the gate within so many turns of the runtime: one looks at the sockets, one reads,
+/// and a session of TLS or HTTP/2 takes some more.
 const TURNS: usize = 8;
 
 /// Holds requests in generations: all of one are released together.

@@ -65,7 +65,7 @@ pub enum Event {
         #[serde(serialize_with = "escaped")]
         bytes: Vec<u8>,
     },
-    /// Bytes were sent; the time is that of the first.
+    /// Bytes were sent. The time is when the first one was.
     Sent {
         /// The bytes, with escapes.
         #[serde(serialize_with = "escaped")]

@@ -1,5 +1,7 @@
 //! A sweep of a server that is not ours: measured, and stamped unverified.
 
+use std::net::TcpListener;
+
 use crate::service::{Service, with_ruby};
 use crate::support::{document, hecaton, run};
 use hecaton_test_server::{Options, TestServer};
@@ -288,6 +290,28 @@ fn a_service_over_tls_is_trusted_by_its_own_certificates() {
     let mut command = with_ruby(&line);
     command.arg("--ca").arg(&ca).arg("--out");
     run(command.arg(folder.path().join("with"))).assert(0, &[]);
+}
+
+#[test]
+fn a_service_at_an_ipv6_address_is_measured() {
+    let Ok(listener) = TcpListener::bind("[::1]:0") else {
+        return eprintln!("not tried: this machine has no IPv6");
+    };
+    let service = Service::on(listener, |_| 200, |_, _, _| ());
+    let folder = tempfile::tempdir().unwrap();
+    let line = format!(
+        "sweep {} 20 1 --client net-http,hecaton-net-http,typhoeus -c 1 --quiet --out",
+        service.url
+    );
+    run(with_ruby(&line).arg(folder.path().join("run"))).assert(0, &[]);
+    let document = document(&folder.path().join("run"));
+    for row in document["rows"].as_array().unwrap() {
+        assert_eq!(
+            (&row["rejected"], &row["errors"]),
+            (&Value::Null, &0.into()),
+            "{row}"
+        );
+    }
 }
 
 #[test]

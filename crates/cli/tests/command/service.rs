@@ -24,7 +24,15 @@ impl Service {
         status: impl Fn(usize) -> u16 + Send + Sync + 'static,
         log: impl Fn(usize, &str, u16) + Send + Sync + 'static,
     ) -> Service {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Service::on(TcpListener::bind("127.0.0.1:0").unwrap(), status, log)
+    }
+
+    /// The same, behind a listener.
+    pub fn on(
+        listener: TcpListener,
+        status: impl Fn(usize) -> u16 + Send + Sync + 'static,
+        log: impl Fn(usize, &str, u16) + Send + Sync + 'static,
+    ) -> Service {
         let url = format!("http://{}/api", listener.local_addr().unwrap());
         let requests = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
         let (received, how) = (requests.clone(), std::sync::Arc::new((status, log)));

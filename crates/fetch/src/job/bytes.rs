@@ -31,7 +31,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("{text:?} is not a number of bytes above 0: write 500k or 20M"))
 }
 
-/// A number of bytes in the largest unit of which it is a multiple.
+/// A number of bytes, in the largest unit that leaves no fraction.
 pub(super) fn shown(bytes: u64) -> String {
     let fits = |(_, unit): &&(&str, u64)| bytes.is_multiple_of(*unit);
     let (name, unit) = UNITS.iter().find(fits).unwrap_or(&("B", 1));

@@ -5,6 +5,7 @@ use hecaton::Response;
 use crate::error::{Error, Result};
 use crate::job::{BodyStorage, ResultSettings};
 use crate::plan::{Content, Planned};
+use crate::take::parameters;
 use crate::template::{Escaping, Template};
 
 /// Where names come from.
@@ -81,7 +82,8 @@ fn of_url(url: &str) -> String {
 fn of_disposition(value: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(value);
     let mut plain = None;
-    for (name, value) in parameters(&text) {
+    let (_, behind) = text.split_at(text.find(';')?);
+    for (name, value) in parameters(behind, &[';']).0 {
         match &*name {
             "filename*" => {
                 let mut pieces = value.splitn(3, '\'');
@@ -104,37 +106,6 @@ fn last(path: &str) -> String {
         .next()
         .unwrap_or_default()
         .to_owned()
-}
-
-/// The parameters of a header, with names in lower case.
-fn parameters(text: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let mut rest = text.split_once(';').map_or("", |(_, rest)| rest);
-    while let Some((name, behind)) = rest.split_once('=') {
-        let name = name.trim().to_ascii_lowercase();
-        let (value, after) = value(behind.trim_start());
-        found.push((name, value));
-        rest = after.split_once(';').map_or("", |(_, after)| after);
-    }
-    found
-}
-
-/// A value, in quotes or not, and what follows it.
-fn value(text: &str) -> (String, &str) {
-    let Some(quoted) = text.strip_prefix('"') else {
-        let end = text.find(';').unwrap_or(text.len());
-        return (text[..end].trim().to_owned(), &text[end..]);
-    };
-    let mut value = String::new();
-    let mut characters = quoted.char_indices();
-    while let Some((at, character)) = characters.next() {
-        match character {
-            '"' => return (value, &quoted[at + 1..]),
-            '\\' => value.extend(characters.next().map(|(_, escaped)| escaped)),
-            other => value.push(other),
-        }
-    }
-    (value, "")
 }
 
 /// A text without percent-encoding, or as it is if that is not UTF-8.
@@ -165,6 +136,7 @@ mod tests {
     #[test]
     fn the_name_in_a_content_disposition_has_no_folders() {
         for (header, expected) in [
+            ("attachment; x; filename=a,b.txt", Some("a,b.txt")),
             ("attachment; filename=a.txt", Some("a.txt")),
             (
                 "attachment; FILENAME = \"a;\\\"b.txt\" ; x=1",

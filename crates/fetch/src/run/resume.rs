@@ -1,8 +1,9 @@
 //! Decides from the head of a response whether its body continues a partial body, begins it again, or is of no use.
 //!
-//! Only a strong validator names the same bytes (RFC 9110 §8.8.1), so only a body with one is resumed: a strong `ETag`,
-//! or without any `ETag` a `Last-Modified` that was old when it was sent (§8.8.2.2). A 206 must repeat it, begin where the partial body ends, agree about the length, and have no coding. Anything else is
-//! refused, and the body is requested whole.
+//! Only a strong validator names the same bytes (RFC 9110 §8.8.1), so only a body with one is resumed. That is a strong
+//! `ETag`, or, without any `ETag`, a `Last-Modified` that was old when it was sent (§8.8.2.2). A 206 must repeat it,
+//! begin where the partial body ends, agree about the length, and have no coding. Anything else is refused, and the
+//! body is requested whole.
 
 use std::time::Duration;
 
@@ -116,8 +117,8 @@ fn strong(etag: &str) -> Option<&str> {
     (!inner.is_empty() && inner.bytes().all(is_fine)).then_some(etag)
 }
 
-/// A `Last-Modified` that was a minute old when it was sent: nothing can have changed in the same second afterwards,
-/// even if two clocks made the two dates.
+/// The `Last-Modified`, if it was a minute old when it was sent. Then nothing changed later in the same second, even if
+/// two clocks made the two dates.
 fn strong_date<'a>(modified: Option<&'a str>, sent: Option<&str>) -> Option<&'a str> {
     let read = |date| httpdate::parse_http_date(date).ok();
     let age = read(sent?)?.duration_since(read(modified?)?).ok()?;

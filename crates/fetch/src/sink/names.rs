@@ -36,8 +36,8 @@ impl Names {
         })
     }
 
-    /// A free name for the body of an input, in a folder that is there: the name that is wanted, or that with the number
-    /// of the input in it, or `usual`.
+    /// A free name for the body of an input; its folder is made. It is the name that is wanted, the same with the number
+    /// of the input, or `usual`.
     ///
     /// # Errors
     /// When the system refuses.

@@ -16,10 +16,12 @@ use crate::expression::pointer;
 mod alone;
 mod next;
 mod page;
+mod parameters;
 mod tree;
 
 pub use self::alone::{Alone, LARGE};
 pub use self::next::{Found, Next};
+pub use self::parameters::parameters;
 use self::tree::Page;
 
 /// Most matches of a list.

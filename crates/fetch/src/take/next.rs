@@ -4,6 +4,7 @@
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use super::parameters::parameters;
 use super::{Take, TakeError};
 
 /// Where the URL of the next page is.
@@ -137,8 +138,8 @@ fn link<'a>(values: impl Iterator<Item = &'a [u8]>, relation: &str) -> Option<St
         };
         while let Some((_, behind)) = rest.split_once('<') {
             let (target, behind) = behind.split_once('>')?;
-            let (parameters, after) = parameters(behind);
-            rest = after;
+            let (parameters, after) = parameters(behind, &[';', ',']);
+            rest = after.find(',').map_or("", |comma| &after[comma + 1..]);
             // Only the first `rel` of a link counts (RFC 8288 §3.3), and it may name several relations.
             let rel = parameters.iter().find(|(name, _)| name == "rel");
             let mut named = rel
@@ -150,42 +151,6 @@ fn link<'a>(values: impl Iterator<Item = &'a [u8]>, relation: &str) -> Option<St
         }
     }
     None
-}
-
-/// The parameters of a link, with names in lower case, and what follows the comma behind them.
-fn parameters(text: &str) -> (Vec<(String, String)>, &str) {
-    let mut found = Vec::new();
-    let mut rest = text.trim_start();
-    while let Some(behind) = rest.strip_prefix(';') {
-        let end = behind.find(['=', ';', ',']).unwrap_or(behind.len());
-        let name = behind[..end].trim().to_ascii_lowercase();
-        rest = &behind[end..];
-        let mut value = String::new();
-        if let Some(behind) = rest.strip_prefix('=') {
-            (value, rest) = parameter(behind.trim_start());
-        }
-        found.push((name, value));
-        rest = rest.trim_start();
-    }
-    (found, rest.find(',').map_or("", |comma| &rest[comma + 1..]))
-}
-
-/// A value, quoted or not, and the rest.
-fn parameter(text: &str) -> (String, &str) {
-    let Some(quoted) = text.strip_prefix('"') else {
-        let end = text.find([';', ',']).unwrap_or(text.len());
-        return (text[..end].trim().to_owned(), &text[end..]);
-    };
-    let mut value = String::new();
-    let mut characters = quoted.char_indices();
-    while let Some((at, character)) = characters.next() {
-        match character {
-            '"' => return (value, &quoted[at + 1..]),
-            '\\' => value.extend(characters.next().map(|(_, escaped)| escaped)),
-            other => value.push(other),
-        }
-    }
-    (value, "")
 }
 
 #[cfg(test)]

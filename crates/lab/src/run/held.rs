@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::Account;
 
-/// A request may be on its way for this long although nobody is awake: the system sends a lost SYN once more after 1 s (RFC 6298 §2), and
+/// A request may be on its way for this long although nobody is awake. The system sends a lost SYN once more after 1 s (RFC 6298 §2). It
 /// waits at most 200 ms until it acknowledges a part of a request.
 const ON_ITS_WAY: Duration = Duration::from_secs(2);
 

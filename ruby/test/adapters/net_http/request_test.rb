@@ -121,6 +121,8 @@ class NetHTTPRequestTest < NetHTTPTest
   end
 
   def test_line_breaks_in_types_of_multipart_are_refused
+    skip "this net-http writes forms by another private method" unless Net::HTTPGenericRequest.private_method_defined?(:encode_multipart_form_data)
+
     forms = { "a/b\r\nX-A: b" => {}, "a/b" => { boundary: "b\r\nX-A: b" } }
     forms.each do |type, options|
       post = Net::HTTP::Post.new("/echo")

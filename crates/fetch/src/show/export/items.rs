@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::record::Record;
 
-/// The records whose rows are written: a record itself, or one for each item of its list, with the number of the input,
-/// the page, and the members of the item.
+/// The records whose rows are written: the record itself, or one for each item of its list. That has the number of the
+/// input, the page, and the members of the item.
 pub(super) fn rows(mut record: Record, list: Option<&str>) -> Vec<Record> {
     let Some(list) = list else {
         return vec![record];

@@ -11,7 +11,7 @@ module Hecaton
 
         def quote_string(*) = super.gsub(/[\r\n]/, "\r" => "%0D", "\n" => "%0A")
 
-        # A media type cannot be quoted.
+        # A media type cannot be quoted. Where net-http has another name for this method, types are not looked at.
         def encode_multipart_form_data(out, params, options)
           types = params.filter_map { |_name, _value, facts| facts&.fetch(:content_type, nil) }
           return super unless types.any?(/[[:cntrl:]]/)
