@@ -36,7 +36,7 @@ fn ten_thousand_hosts_have_each_record_once_in_little_room() {
     assert_eq!(records.len() as u64, 2 * HOSTS);
     assert_eq!(count(&records, "response") as u64, 2 * HOSTS);
     assert_eq!(world.server.summary().requests, 2 * HOSTS);
-    // A hundred in flight, as many idle ones, and what the process itself has.
-    assert!(descriptors < 300, "{descriptors}");
+    // A hundred in flight, 4,096 idle ones, and what the process itself has.
+    assert!(descriptors < 4400, "{descriptors}");
     assert!(memory < 128 << 10, "{memory} KiB");
 }
