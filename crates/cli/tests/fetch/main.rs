@@ -31,6 +31,7 @@ mod objects_later;
 #[cfg(feature = "objects")]
 mod objects_rounds;
 mod outages;
+mod outputs;
 mod own_settings;
 mod pace;
 mod paged_server;

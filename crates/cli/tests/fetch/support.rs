@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use hecaton_test_server::{Options, TestServer};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, mkfifo};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -172,6 +173,26 @@ pub fn end_of(child: Child) -> Ending {
         stdout: String::from_utf8(output.stdout).expect("text"),
         stderr: String::from_utf8(output.stderr).expect("text"),
     }
+}
+
+/// The end of a command that might never end.
+pub fn in_time(mut child: Child) -> Ending {
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > Duration::from_secs(120) {
+            child.kill().unwrap();
+            panic!("it never ended: {}", end_of(child).stderr);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    end_of(child)
+}
+
+/// A new FIFO in the test's folder.
+pub fn fifo(world: &World, name: &str) -> PathBuf {
+    let path = world.path(name);
+    mkfifo(&path, Mode::S_IRUSR | Mode::S_IWUSR).unwrap();
+    path
 }
 
 /// Waits until it is so.

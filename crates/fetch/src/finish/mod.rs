@@ -5,6 +5,7 @@
 //! the parts that have a `COMMIT`. Once all parts are done, [`job`] does the rest, in any process. `stamp` notes which
 //! records each product was made from, so that a stale product is made again.
 
+mod own;
 mod stamp;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+pub use self::own::refuse_own;
 use self::stamp::Stamps;
 pub use self::stamp::digest as stamp;
 use crate::again;

@@ -54,7 +54,7 @@ impl Stamps {
 }
 
 /// The stamps in the file. A damaged file is no stamp: the products are made again.
-fn noted(folder: &Folder) -> BTreeMap<String, String> {
+pub(super) fn noted(folder: &Folder) -> BTreeMap<String, String> {
     let text = fs::read(folder.products()).ok();
     text.and_then(|text| serde_json::from_slice(&text).ok())
         .unwrap_or_default()

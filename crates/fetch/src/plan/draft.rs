@@ -1,4 +1,5 @@
-//! Files that are there whole or not at all: each is written as a draft beside its name, and then renamed.
+//! Files that are there whole or not at all: each is written as a draft beside its name, and then renamed. A link stays,
+//! and the file that it leads to is replaced. A pipe, FIFO or device is no file to replace: it is written into.
 //!
 //! Two processes may write the same file at the same time, such as a report. The draft is locked, so that the second
 //! begins when the first has renamed its own, and no file mixes the two. It does not wait for ever: the first may be
@@ -23,56 +24,102 @@ const A_WHILE: Duration = Duration::from_secs(30);
 /// How often the file is tried meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// A file that is being written. It gets its name with [`Draft::keep`], and is removed without it.
-pub struct Draft<'a> {
-    path: &'a Path,
+/// An output that is being written.
+pub enum Draft {
+    /// A file. It gets its name with [`Draft::keep`], and is removed without it.
+    Beside(Beside),
+    /// A pipe, FIFO or device.
+    Into(File),
+}
+
+/// A draft, and the name that it is going to have.
+pub struct Beside {
+    path: PathBuf,
     draft: PathBuf,
     file: Flock<File>,
     is_kept: bool,
 }
 
-impl Draft<'_> {
-    /// Begins the file `path`, once no other process writes it.
+impl Draft {
+    /// Begins the output `path`, once no other process writes it.
     ///
     /// # Errors
     /// When the system refuses, or another process writes it for long.
-    pub fn begin(path: &Path) -> io::Result<Draft<'_>> {
-        let mut draft = path.to_owned().into_os_string();
+    pub fn begin(path: &Path) -> io::Result<Draft> {
+        if is_special(path) {
+            return File::options().write(true).open(path).map(Draft::Into);
+        }
+        let path = end_of_links(path)?;
+        let mut draft = path.clone().into_os_string();
         draft.push(".draft");
         let draft = PathBuf::from(draft);
         let file = locked(&draft)?;
         file.set_len(0)?;
-        Ok(Draft {
+        Ok(Draft::Beside(Beside {
             path,
             draft,
             file,
             is_kept: false,
-        })
+        }))
     }
 
     /// Where to write.
     pub fn file(&self) -> &File {
-        &self.file
+        match self {
+            Draft::Beside(beside) => &beside.file,
+            Draft::Into(file) => file,
+        }
     }
 
-    /// Gives the file its name, so that it is there also after a power cut.
+    /// Gives a file its name, so that it is there also after a power cut.
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn keep(mut self) -> io::Result<()> {
-        self.file.sync_all()?;
-        fs::rename(&self.draft, self.path)?;
-        self.is_kept = true;
-        sync_folder_of(self.path)
+    pub fn keep(self) -> io::Result<()> {
+        match self {
+            Draft::Beside(beside) => beside.keep(),
+            Draft::Into(_) => Ok(()),
+        }
     }
 }
 
-impl Drop for Draft<'_> {
+impl Beside {
+    fn keep(mut self) -> io::Result<()> {
+        self.file.sync_all()?;
+        fs::rename(&self.draft, &self.path)?;
+        self.is_kept = true;
+        sync_folder_of(&self.path)
+    }
+}
+
+impl Drop for Beside {
     fn drop(&mut self) {
         if !self.is_kept {
             // Half a file is of no use, and takes space.
             let _ = fs::remove_file(&self.draft);
         }
+    }
+}
+
+/// Whether a path leads to something that is neither a regular file nor a folder, such as a pipe, a FIFO or a device.
+pub(super) fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
+}
+
+/// The path of the file that links lead to, whether it is there or not.
+///
+/// # Errors
+/// When the links have no end.
+pub fn end_of_links(path: &Path) -> io::Result<PathBuf> {
+    if !path.is_symlink() {
+        return Ok(path.to_owned());
+    }
+    match fs::canonicalize(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let target = fs::read_link(path)?;
+            end_of_links(&path.parent().unwrap_or(Path::new("")).join(target))
+        }
+        end => end,
     }
 }
 

@@ -24,7 +24,7 @@ use uuid::Uuid;
 
 use self::make::group;
 
-pub use self::draft::{Draft, replace, sync_folder_of, write_whole};
+pub use self::draft::{Draft, end_of_links, replace, sync_folder_of, write_whole};
 pub use self::entry::{
     Content, Earlier, PagesHad, Planned, Version, read_entry, write_entry, write_planned,
 };

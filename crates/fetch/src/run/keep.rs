@@ -28,7 +28,7 @@ use crate::sink::{
 use crate::take::{Take, mismatch, take_all};
 
 /// Where bodies are in a job's folder.
-const BODIES: &str = "bodies";
+pub const BODIES: &str = "bodies";
 
 /// Decides what is recorded of responses.
 pub struct Keeper {

@@ -40,6 +40,7 @@ mod watch;
 pub use self::fate::{End, Left, Purpose, Then, fate, wait};
 pub use self::goal::{Shortfall, shortfall, tally};
 pub use self::hosts::HostView;
+pub use self::keep::BODIES;
 pub use self::own::Clients;
 pub use self::settings::{check, check_columns, clients, list_clients};
 pub use self::supply::{Standing, Supply, check_plan, worker_name};

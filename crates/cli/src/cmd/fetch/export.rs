@@ -49,6 +49,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     // A folder that may only be read is read as it is.
     let _ = finish::parts(&folder);
     let items = arguments.items.as_deref();
+    let target = arguments.target.csv.as_ref();
+    if let Some(path) = target.or(arguments.target.parquet.as_ref()) {
+        finish::refuse_own(&folder, path)?;
+    }
     let rows = match (&arguments.target.csv, &arguments.target.parquet) {
         (Some(path), _) if path.as_os_str() == "-" => {
             export::print::<anyhow::Error>(&folder, items, out::out())?
