@@ -49,6 +49,7 @@ mod s3;
 mod scripted_server;
 mod sites;
 mod speed;
+mod streams;
 mod support;
 mod threads;
 mod unchanged;

@@ -102,10 +102,11 @@ impl Source {
         let (path, reader): (_, Box<dyn Read + Send>) = match self {
             Source::Path(path) => {
                 let file = File::open(&path)?;
-                if file.metadata()?.is_dir() {
+                let about = file.metadata()?;
+                if about.is_dir() {
                     return Err(wrong("is a folder: name the files in it"));
                 }
-                (Some(path), Box::new(file))
+                (about.is_file().then_some(path), Box::new(file))
             }
             Source::Stream(_, reader) | Source::Remote(_, reader) => (None, reader),
         };

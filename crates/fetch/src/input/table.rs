@@ -168,8 +168,14 @@ impl<R: Read> Table<R> {
 
     fn consume(&mut self, count: usize) {
         let consumed = &self.buffer[self.begin..self.begin + count];
-        self.passed += memchr_iter(b'\n', consumed).count() as u64;
         self.raw.extend_from_slice(consumed);
+        self.skip(count);
+    }
+
+    /// Passes over bytes that no row needs.
+    fn skip(&mut self, count: usize) {
+        let skipped = &self.buffer[self.begin..self.begin + count];
+        self.passed += memchr_iter(b'\n', skipped).count() as u64;
         self.begin += count;
     }
 
@@ -217,7 +223,7 @@ impl<R: Read> Table<R> {
                 .iter()
                 .take_while(|byte| matches!(byte, b'\r' | b'\n'))
                 .count();
-            self.consume(empty);
+            self.skip(empty);
             if self.begin < self.end {
                 return Ok(());
             }
@@ -310,5 +316,19 @@ impl<R: Read + Send> Rows for Table<R> {
             Found::TooLong => Err(Bad::new(&self.row, "is longer than 1 MiB".to_owned())),
         };
         Ok(Some(Row { line, held }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_lines_take_no_memory() {
+        let lines = io::repeat(b'\n').take(8 << 20);
+        let mut table = Table::new(b"url\n".chain(lines), None).unwrap();
+        assert!(table.next().unwrap().is_none());
+        assert_eq!(table.passed, 1 + (8 << 20));
+        assert!(table.raw.capacity() < BUFFER, "{}", table.raw.capacity());
     }
 }

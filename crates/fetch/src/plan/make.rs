@@ -15,7 +15,7 @@ use super::entry::{Content, write_entry};
 use super::folder::Folder;
 use super::parts::{Frames, Part, assign};
 use super::repeats::Repeats;
-use super::sources::{Identity, Listed, is_stream};
+use super::sources::{Identity, Listed};
 use super::spool::{GROUPS, Spool, Spooled};
 use super::{Index, Plan, VERSION, write_repeats};
 use crate::error::{Error, Result, at};
@@ -93,12 +93,8 @@ pub fn make(
     // Removes the leftovers of an earlier try. Nothing was sent before `plan.json` existed.
     let _ = fs::remove_dir_all(&planned);
     fs::create_dir_all(&planned).map_err(at("create", &planned))?;
-    let named: Vec<PathBuf> = files
-        .iter()
-        .filter(|path| !is_stream(path))
-        .cloned()
-        .collect();
-    let identities = thread::spawn(move || named.iter().map(|path| Identity::of(path)).collect());
+    let named = files.to_vec();
+    let found = thread::spawn(move || named.iter().map(|path| Identity::of(path)).collect());
     let path = folder.inputs();
     let spool = Spool::create(&path, rules.part_size)?;
     let mut sorter = Sorter::new(spool, (folder, &path), rules);
@@ -106,10 +102,12 @@ pub fn make(
     sorter.refuse_busy(rules).inspect_err(|_| {
         let _ = fs::remove_dir_all(&planned);
     })?;
-    let sources: Result<Vec<Identity>> = identities
+    let found: Result<Vec<Option<Identity>>> = found
         .join()
         .map_err(|_| Error::failed("reading the input failed"))?;
-    let sources = with_lists(files, sources?, fed.lists);
+    let sources = files.iter().zip(found?).zip(&fed.lists);
+    let sources = sources.map(|((path, found), list)| Identity::complete(found, path, list));
+    let sources = sources.collect();
     let own_hosts = sorter.hosts.any_own;
     let (count, heaviest) = (sorter.inputs, sorter.hosts.heaviest);
     let repeats = sorter.repeats.map(Repeats::finish).transpose();
@@ -131,17 +129,6 @@ pub fn make(
     };
     write_plan(folder, &plan)?;
     Ok(plan)
-}
-
-/// The identities of all files and streams, with what each held.
-fn with_lists(files: &[PathBuf], known: Vec<Identity>, lists: Vec<Listed>) -> Vec<Identity> {
-    let mut known = known.into_iter();
-    let paired = files.iter().zip(lists);
-    let paired = paired.filter_map(|(path, list)| match is_stream(path) {
-        true => Some(Identity::of_stream(path, &list)),
-        false => Some(known.next()?.holding(&list)),
-    });
-    paired.collect()
 }
 
 fn write_plan(folder: &Folder, plan: &Plan) -> Result<()> {

@@ -36,7 +36,9 @@ pub use self::make::{Fed, PlanLimits, Routed, make};
 pub use self::parts::{HostShard, Part};
 pub use self::regroup::{Take, regroup};
 pub use self::repeats::Repeats;
-pub use self::sources::{Identity, Listed, changed, is_standard_input, is_stream, remote};
+pub use self::sources::{
+    Identity, Listed, changed, is_local_stream, is_standard_input, is_stream, remote,
+};
 use self::spool::GROUPS;
 pub use self::spool::{Extent, Spool};
 pub use crate::record::Way;

@@ -6,6 +6,7 @@ use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 
+use super::draft::is_special;
 use super::make::note_entry;
 use crate::error::{Result, at};
 use crate::input::Entry;
@@ -63,46 +64,50 @@ pub fn remote(path: &Path) -> Option<&str> {
     REMOTE.contains(&scheme).then_some(text)
 }
 
-/// Whether a list is read only once, as it comes: from standard input or from elsewhere.
+/// Whether it is standard input, or the name of a pipe, a FIFO or a device.
+pub fn is_local_stream(path: &Path) -> bool {
+    is_standard_input(path) || is_special(path)
+}
+
+/// Whether a list is read only once, as it comes: anything but a regular file.
 pub fn is_stream(path: &Path) -> bool {
-    is_standard_input(path) || remote(path).is_some()
+    is_local_stream(path) || remote(path).is_some()
 }
 
 impl Identity {
-    /// The file as it is now. It is read whole.
+    /// The file as it is now. It is read whole. None for a stream, whose reader alone may read it.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn of(path: &Path) -> Result<Identity> {
+    pub fn of(path: &Path) -> Result<Option<Identity>> {
+        if is_stream(path) {
+            return Ok(None);
+        }
         let (bytes, modified) = stamp(path)?;
-        Ok(Identity {
+        Ok(Some(Identity {
             path: path.to_owned(),
             bytes,
             modified,
             hash: digest(path)?,
             inputs: 0,
             entries: String::new(),
-        })
+        }))
     }
 
-    /// Sets the number of inputs and their digest.
-    pub fn holding(self, list: &Listed) -> Identity {
-        Identity {
-            inputs: list.inputs,
-            entries: list.digest(),
-            ..self
-        }
-    }
-
-    /// A stream that held this.
-    pub fn of_stream(path: &Path, list: &Listed) -> Identity {
-        Identity {
+    /// What [`of`](Identity::of) found at this path, with the list that was read from there.
+    pub fn complete(found: Option<Identity>, path: &Path, list: &Listed) -> Identity {
+        let of_stream = || Identity {
             path: path.to_owned(),
             bytes: list.inputs,
             modified: 0,
             hash: list.digest(),
+            inputs: 0,
+            entries: String::new(),
+        };
+        Identity {
             inputs: list.inputs,
             entries: list.digest(),
+            ..found.unwrap_or_else(of_stream)
         }
     }
 }
@@ -161,7 +166,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("urls");
         fs::write(&path, "http://a/\n").unwrap();
-        let was = [Identity::of(&path).unwrap()];
+        let was = [Identity::of(&path).unwrap().unwrap()];
         let changed = |was: &[Identity]| changed(was, std::slice::from_ref(&path));
         assert_eq!(changed(&was).unwrap(), None);
         let rewrite = |text: &str| {

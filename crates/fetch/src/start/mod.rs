@@ -330,11 +330,12 @@ pub fn refuse_differing(shown: &str, planned: &Job, now: &Job) -> Result<()> {
     )))
 }
 
-/// Whether the lists of a job are not what the plan knows. Whatever comes from standard input must be looked at.
+/// Whether the lists of a job are not what the plan knows. Whatever comes from a stream must be looked at.
 fn has_more(job: &Job, plan: &Plan) -> Result<bool> {
-    let mut files = job.input.files.iter();
-    let reads_stream = files.any(|path| plan::is_standard_input(path));
-    let may_have_more = reads_stream && !std::io::stdin().is_terminal();
+    let may_have_more = job.input.files.iter().any(|path| {
+        let is_typed = plan::is_standard_input(path) && std::io::stdin().is_terminal();
+        plan::is_local_stream(path) && !is_typed
+    });
     Ok(may_have_more || plan::changed(&plan.sources, &job.input.files)?.is_some())
 }
 

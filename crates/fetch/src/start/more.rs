@@ -7,7 +7,7 @@ use crate::host::{HostNames, LastHost};
 use crate::input::{Entry, Format, Inputs};
 use crate::job::Job;
 use crate::plan::{
-    self, Folder, Identity, Listed, Plan, PlanLimits, Routed, has_changed, is_standard_input,
+    self, Folder, Identity, Listed, Plan, PlanLimits, Routed, has_changed, is_local_stream,
     is_stream,
 };
 use crate::record::{Columns, listed};
@@ -145,18 +145,14 @@ fn more_of(
     take: &mut dyn FnMut(Entry) -> Result<()>,
 ) -> Result<Option<Identity>> {
     let known = plan.sources.iter().find(|known| known.path == *path);
-    let is_stream = is_stream(path);
     if known.is_some()
-        && !is_stream
+        && !is_stream(path)
         && plan::changed(&plan.sources, std::slice::from_ref(path))?.is_none()
     {
         return Ok(None);
     }
     // First of all: what is written meanwhile is a change that the next look sees.
-    let identity = match is_stream {
-        true => None,
-        false => Some(Identity::of(path)?),
-    };
+    let found = Identity::of(path)?;
     let known = known.map(|known| (known.inputs, &*known.entries));
     let (count, digest) = known.unwrap_or_default();
     let list = open(path, job, plan)?;
@@ -172,16 +168,13 @@ fn more_of(
     }
     if held.inputs < count {
         // Nothing comes from a standard input that is not meant.
-        if is_standard_input(path) && held.inputs == 0 {
+        if is_local_stream(path) && held.inputs == 0 {
             return Ok(None);
         }
         let why = format!("had {count} inputs, and has {}", held.inputs);
         return Err(has_changed(path, &why));
     }
-    Ok(Some(match identity {
-        Some(identity) => identity.holding(&held),
-        None => Identity::of_stream(path, &held),
-    }))
+    Ok(Some(Identity::complete(found, path, &held)))
 }
 
 /// Opens a list, which must have the columns of the job.

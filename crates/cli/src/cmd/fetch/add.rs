@@ -10,6 +10,7 @@ use hecaton_fetch::start::add;
 use hecaton_lab::findings::words::plural;
 
 use super::Home;
+use super::planning::until_stopped;
 use super::run::{Way, finish_run};
 use super::tuning::Tuning;
 use super::watching::Watching;
@@ -56,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     finish::job(&folder)?;
     let change = |job: &mut _| arguments.tuning.change(job);
     let format = arguments.format.as_deref();
-    let (started, added) = add(folder, &arguments.files, format, &change)?;
+    let (started, added) = until_stopped(&stop, || add(folder, &arguments.files, format, &change))?;
     if !arguments.quiet {
         crate::say!("added {}", plural(added, "input"));
     }
@@ -81,7 +82,7 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
     let remote = Remote::open(url)?;
     let change = |job: &mut _| arguments.tuning.change(job);
     let format = arguments.format.as_deref();
-    let added = remote.add(&arguments.files, format, &change)?;
+    let added = until_stopped(&stop, || remote.add(&arguments.files, format, &change))?;
     if !arguments.quiet {
         crate::say!("added {}", plural(added, "input"));
     }

@@ -12,6 +12,7 @@ use hecaton_fetch::start::load;
 use hecaton_lab::findings::words::plural;
 
 use super::live::Live;
+use super::planning::until_stopped;
 use super::run::sentence;
 use super::tuning::Tuning;
 use super::verdict;
@@ -95,7 +96,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
     }
     let change = |job: &mut _| arguments.tuning.change(job);
-    let Some(mut round) = again::prepare(&folder, arguments.choice(), &change)? else {
+    let prepare = || again::prepare(&folder, arguments.choice(), &change);
+    let Some(mut round) = until_stopped(&stop, prepare)? else {
         return nothing(arguments);
     };
     if arguments.plan {
@@ -144,7 +146,8 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
     let stop = stop::on_request()?;
     let remote = Remote::open(url)?;
     let change = |job: &mut _| arguments.tuning.change(job);
-    let Some(round) = remote.again(arguments.choice(), &change)? else {
+    let prepare = || remote.again(arguments.choice(), &change);
+    let Some(round) = until_stopped(&stop, prepare)? else {
         return nothing(arguments);
     };
     if arguments.plan {

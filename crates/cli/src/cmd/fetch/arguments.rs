@@ -1,5 +1,7 @@
 //! The command line → a job. All that is not given is the job file's, or the default.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,7 +9,7 @@ use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::error::Error;
 use hecaton_fetch::job::{BodyStorage, Job, TableFormat};
-use hecaton_fetch::plan::is_stream;
+use hecaton_fetch::plan::{is_standard_input, remote};
 use hecaton_fetch::show::export;
 use hecaton_fetch::start::{Started, refuse_differing};
 use hecaton_test_server::without_unit;
@@ -120,13 +122,14 @@ fn body(text: &str) -> Result<String, String> {
         return Err("standard input is for the list: name a file".into());
     }
     let refused = |error: std::io::Error| format!("cannot read {path}: {}", error.kind());
-    let length = std::fs::metadata(path).map_err(refused)?.len();
-    if length > MAX_BODY {
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(refused)?;
+    let read = file.take(MAX_BODY + 1).read_to_end(&mut bytes);
+    if read.map_err(refused)? as u64 > MAX_BODY {
         return Err(format!(
-            "{path} has {length} bytes, and the job keeps the body: {MAX_BODY} at most"
+            "{path} has more than {MAX_BODY} bytes, and the job keeps the body"
         ));
     }
-    let bytes = std::fs::read(path).map_err(refused)?;
     String::from_utf8(bytes).map_err(|_| format!("{path} is not UTF-8, and a body is text"))
 }
 
@@ -249,7 +252,7 @@ fn from_file(file: &Path) -> Result<Job> {
     let mut job = Job::read(file)?;
     let home = file.parent().unwrap_or(Path::new(""));
     for input in &mut job.input.files {
-        if !is_stream(input) {
+        if !is_standard_input(input) && remote(input).is_none() {
             *input = home.join(&*input);
         }
     }

@@ -11,6 +11,7 @@ mod metrics;
 mod open;
 mod out;
 mod plan;
+mod planning;
 mod report;
 mod run;
 mod run_part;

@@ -11,6 +11,8 @@ use hecaton_lab::findings::words::plural;
 
 use super::arguments::JobArguments;
 use super::elsewhere;
+use super::planning::until_stopped;
+use crate::stop;
 
 /// Plans a job and sends nothing; `hecaton fetch run-part DIR N` then does part N.
 #[derive(Args)]
@@ -27,15 +29,18 @@ pub struct Arguments {
 /// # Errors
 /// When it cannot be done.
 pub fn run(arguments: &Arguments) -> Result<()> {
+    let stop = stop::on_request()?;
     #[cfg(feature = "objects")]
     if let Some(url) = hecaton_fetch::remote::url(&arguments.into) {
         use hecaton_fetch::remote::{Remote, Scratch};
         let scratch = Scratch::new(None)?;
-        let started = Remote::open(url)?.plan(&scratch, arguments.job.job()?)?;
+        let (remote, job) = (Remote::open(url)?, arguments.job.job()?);
+        let started = until_stopped(&stop, || remote.plan(&scratch, job))?;
         return planned(&started, arguments);
     }
     elsewhere::refuse(&arguments.into, " plan")?;
-    let started = prepare(Folder::at(&arguments.into), arguments.job.job()?)?;
+    let (folder, job) = (Folder::at(&arguments.into), arguments.job.job()?);
+    let started = until_stopped(&stop, || prepare(folder, job))?;
     planned(&started, arguments)
 }
 

@@ -19,6 +19,7 @@ use hecaton_lab::findings::words::{self, plural};
 use super::Threads;
 use super::arguments::JobArguments;
 use super::live::Live;
+use super::planning::until_stopped;
 use super::verdict;
 use super::watching::Watching;
 use crate::stop;
@@ -84,7 +85,10 @@ pub fn run(arguments: &Run) -> Result<()> {
     let stop = stop::on_request()?;
     let started = match resumes {
         true => arguments.job.resume(load(folder)?)?,
-        false => prepare(folder, arguments.job.job()?)?,
+        false => {
+            let job = arguments.job.job()?;
+            until_stopped(&stop, || prepare(folder, job))?
+        }
     };
     finish_run(started, &stop, &Way::of(arguments))
 }
@@ -99,7 +103,14 @@ fn elsewhere(arguments: &Run, url: &str) -> Result<()> {
         return Ok(stdout().write_all(job.to_toml()?.as_bytes())?);
     }
     let remote = Remote::open(url)?;
-    let is_planned = is_new && !remote.plan(&Scratch::new(None)?, job.job()?)?.is_resumed;
+    let stop = stop::on_request()?;
+    let is_planned = match is_new {
+        true => {
+            let (scratch, job) = (Scratch::new(None)?, job.job()?);
+            !until_stopped(&stop, || remote.plan(&scratch, job))?.is_resumed
+        }
+        false => false,
+    };
     let scratch = Scratch::new(None)?;
     let mut started = remote.prepare(&scratch)?;
     started.is_resumed = !is_planned;
@@ -110,7 +121,6 @@ fn elsewhere(arguments: &Run, url: &str) -> Result<()> {
     if arguments.print_job {
         return Ok(stdout().write_all(started.job.to_toml()?.as_bytes())?);
     }
-    let stop = stop::on_request()?;
     finish_elsewhere((&remote, &started), &stop, &Way::of(arguments))
 }
 
