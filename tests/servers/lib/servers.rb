@@ -17,6 +17,8 @@ module Servers
   ROOT = File.expand_path("../../..", __dir__)
   HOME = File.expand_path("..", __dir__)
   INSTALLED = File.join(HOME, ".installed")
+  # The Go that built the servers in Go.
+  GO = File.join(INSTALLED, "go/tools/bin/go")
 end
 
 $LOAD_PATH.unshift(File.join(Servers::ROOT, "ruby/lib"))

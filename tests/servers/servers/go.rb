@@ -6,7 +6,7 @@ module Servers
     title "go"
 
     def self.program = [File.join(INSTALLED, "go/server")]
-    def self.version = Open3.capture2e("go", "version", path)[0][/go(\d\S+)$/, 1] || "unknown"
+    def self.version = Open3.capture2e(GO, "version", path)[0][/go(\d\S+)$/, 1] || "unknown"
 
     def command = [path, file]
     def reload = Process.kill(:HUP, pid)

@@ -5,7 +5,7 @@ module Servers
 
     def self.program = [File.join(INSTALLED, "go/toxiproxy-server")]
 
-    def self.version = Open3.capture2e("go", "version", "-m", path)[0][%r{Shopify/toxiproxy/v2\s+v(\S+)},
+    def self.version = Open3.capture2e(GO, "version", "-m", path)[0][%r{Shopify/toxiproxy/v2\s+v(\S+)},
       1] || "unknown"
 
     def command = [path, "-host", "127.0.0.1", "-port", port(:api).to_s]
