@@ -51,6 +51,7 @@ mod sites;
 mod speed;
 mod streams;
 mod support;
+mod taken;
 mod threads;
 mod unchanged;
 mod workers;

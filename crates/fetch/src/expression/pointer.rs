@@ -11,14 +11,39 @@ use serde_json::value::RawValue;
 /// Longest part that is taken, in bytes of JSON.
 const LONGEST: usize = 1 << 20;
 
-/// The part at this pointer. None if there is none, it is longer than 1 MiB, or the body is no JSON.
+/// Deepest part that is taken, in lists and objects inside of each other. A record nests a part two levels deeper, and
+/// readers of records refuse what is deeper than 127 levels (serde_json) or 100 (Ruby's JSON).
+pub const DEEPEST: usize = 64;
+
+/// The part at this pointer. None if there is none, or it cannot be read.
 pub fn at(body: &[u8], pointer: &str) -> Option<Value> {
-    serde_json::from_str(raw_at(body, pointer)?).ok()
+    let raw = raw_at(body, pointer).ok()??;
+    serde_json::from_str(raw).ok()
 }
 
 /// The part at this pointer, in which integers of more than 64 bits are texts, because a float would have other digits.
-pub fn exactly_at(body: &[u8], pointer: &str) -> Option<Value> {
-    serde_json::from_str(&with_quoted_integers(raw_at(body, pointer)?)).ok()
+/// None if a body that can be read has no such part.
+///
+/// # Errors
+/// What cannot be read, and where.
+pub fn exactly_at(body: &[u8], pointer: &str) -> Result<Option<Value>, String> {
+    let Some(raw) = raw_at(body, pointer)? else {
+        return Ok(None);
+    };
+    let read = serde_json::from_str(&with_quoted_integers(raw));
+    read.map_err(|error| {
+        // Quotes move what follows them, so the place is that in the text as it came.
+        let error = serde_json::from_str::<Value>(raw).err().unwrap_or(error);
+        format!("{} cannot be read: {error} of it", named(pointer))
+    })
+}
+
+/// A part in a sentence.
+fn named(pointer: &str) -> String {
+    match pointer {
+        "" => "the body".to_owned(),
+        pointer => format!("the value at {pointer}"),
+    }
 }
 
 /// JSON in which integers of more than 64 bits have quotes.
@@ -61,27 +86,51 @@ fn is_large_integer(token: &str) -> bool {
     is_integer && token.parse::<i64>().is_err() && token.parse::<u64>().is_err()
 }
 
-fn raw_at<'b>(body: &'b [u8], pointer: &str) -> Option<&'b str> {
+/// The text of the part at this pointer.
+fn raw_at<'b>(body: &'b [u8], pointer: &str) -> Result<Option<&'b str>, String> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    let tokens: Vec<String> = match pointer {
-        "" => Vec::new(),
-        pointer => pointer
-            .strip_prefix('/')?
-            .split('/')
-            .map(unescaped)
-            .collect(),
+    let tokens: Vec<String> = match (pointer, pointer.strip_prefix('/')) {
+        ("", _) => Vec::new(),
+        (_, Some(tokens)) => tokens.split('/').map(unescaped).collect(),
+        (_, None) => return Ok(None),
     };
     let mut reader = serde_json::Deserializer::from_slice(body);
-    let raw = Path(&tokens).deserialize(&mut reader).ok()??;
-    reader.end().ok()?;
-    let text = raw.get();
-    (text.len() <= LONGEST).then_some(text)
+    let raw = Path(&tokens).deserialize(&mut reader);
+    let raw = raw.and_then(|raw| reader.end().map(|()| raw));
+    let raw = raw.map_err(|error| match serde_json::from_slice::<IgnoredAny>(body) {
+        Ok(_) => format!("the body cannot be read: {error}"),
+        Err(error) => format!("the body is not JSON: {error}"),
+    })?;
+    let text = raw.map(RawValue::get).unwrap_or_default();
+    if text.len() > LONGEST {
+        return Err(format!("{} has more than 1 MiB of JSON", named(pointer)));
+    }
+    if depth(text) > DEEPEST {
+        return Err(format!(
+            "{} has more than {DEEPEST} lists and objects inside of each other",
+            named(pointer)
+        ));
+    }
+    Ok(raw.map(RawValue::get))
 }
 
-/// Whether a body is JSON.
-pub fn is_json(body: &[u8]) -> bool {
-    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    serde_json::from_slice::<IgnoredAny>(body).is_ok()
+/// How many lists and objects are inside of each other where JSON is deepest.
+fn depth(json: &str) -> usize {
+    let (mut now, mut deepest, mut is_in_text) = (0_usize, 0, false);
+    let mut bytes = json.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => drop(bytes.next()),
+            b'"' => is_in_text = !is_in_text,
+            b'[' | b'{' if !is_in_text => {
+                now += 1;
+                deepest = deepest.max(now);
+            }
+            b']' | b'}' if !is_in_text => now = now.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 fn unescaped(token: &str) -> String {
@@ -237,8 +286,8 @@ mod tests {
     fn integers_keep_their_digits() {
         let body = br#"{"a":[123456789012345678901234567890,-9223372036854775809,18446744073709551615,1.5e300,"99999999999999999999\\\"",{"b":100000000000000000000}]}"#;
         let expected = json!(["123456789012345678901234567890", "-9223372036854775809", u64::MAX, 1.5e300, "99999999999999999999\\\"", {"b": "100000000000000000000"}]);
-        assert_eq!(exactly_at(body, "/a"), Some(expected));
-        assert_eq!(exactly_at(body, "/a/2"), Some(json!(u64::MAX)));
+        assert_eq!(exactly_at(body, "/a"), Ok(Some(expected)));
+        assert_eq!(exactly_at(body, "/a/2"), Ok(Some(json!(u64::MAX))));
     }
 
     #[test]
@@ -256,5 +305,50 @@ mod tests {
         assert_eq!(at(many.as_bytes(), "/b"), Some(json!(7)));
         assert_eq!(at(many.as_bytes(), "/a/5"), Some(json!([])));
         assert_eq!(at(many.as_bytes(), "/a"), None);
+    }
+
+    #[test]
+    fn a_part_that_cannot_be_read_says_what_and_where() {
+        let deep =
+            |levels: usize| format!("{{\"d\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
+        let many = format!("{{\"d\":[{}0]}}", "0,".repeat(1 << 19));
+        for (body, why) in [
+            (
+                deep(DEEPEST + 1).into_bytes(),
+                "the value at /d has more than 64 lists",
+            ),
+            (many.into_bytes(), "the value at /d has more than 1 MiB"),
+            (
+                b"{\"d\":[1e400]}".to_vec(),
+                "the value at /d cannot be read: number out of range at line 1 column",
+            ),
+            (b"{\"d\":1e400}".to_vec(), "number out of range"),
+            (
+                br#"{"d":["\ud800"]}"#.to_vec(),
+                "the value at /d cannot be read: ",
+            ),
+            (b"{\"d\":[\"\xff\"]}".to_vec(), "the body cannot be read: "),
+            (
+                b"<html>".to_vec(),
+                "the body is not JSON: expected value at line 1",
+            ),
+            (Vec::new(), "the body is not JSON"),
+            (b"{\"d\":1} x".to_vec(), "the body is not JSON"),
+        ] {
+            let refused = exactly_at(&body, "/d").unwrap_err();
+            assert!(
+                refused.starts_with(why) || refused.contains("out of range"),
+                "{refused}"
+            );
+            assert_eq!(at(&body, "/d"), None);
+        }
+        let allowed = exactly_at(deep(DEEPEST).as_bytes(), "/d").unwrap();
+        assert!(allowed.is_some());
+        // Brackets in texts are none.
+        let text = format!("{{\"d\":\"\\\"{}\"}}", "[".repeat(500));
+        assert!(exactly_at(text.as_bytes(), "/d").unwrap().is_some());
+        for readable in [&b"{}"[..], b"[1e400]", b"7", b"null", b"{\"x\":1e400}"] {
+            assert_eq!(exactly_at(readable, "/d"), Ok(None));
+        }
     }
 }

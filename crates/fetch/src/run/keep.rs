@@ -25,7 +25,7 @@ use crate::sink::{
     Digests, Files, Large, Partials, Sink, StoredResponse, TarShards, Warc, Whole, cut, keep_named,
     keep_some, number_of, remove,
 };
-use crate::take::{Take, mismatch, take_all};
+use crate::take::{Take, Taken, take_all};
 
 /// Where bodies are in a job's folder.
 pub const BODIES: &str = "bodies";
@@ -292,7 +292,7 @@ impl Keeper {
         };
         let [sha256, md5] = self.checksums.recorded(&digested);
         let taken = match self.takes.is_empty() {
-            true => serde_json::Map::new(),
+            true => Taken::default(),
             false => take_all(&self.takes, response.body(), content_type(response)),
         };
         let ok = match &self.check {
@@ -303,16 +303,13 @@ impl Keeper {
                     ..of_response((planned, rendered), tried, response)
                 },
                 response,
-                taken: &taken,
+                taken: &taken.values,
             }),
             None => response.status() < 300,
         };
         // A response without content by its status has no values, and is what it should be.
         let has_content = response.status() != 204 && rendered.method != "HEAD";
-        let why = match ok && has_content {
-            true => mismatch(&self.takes, &taken, response.body()),
-            false => None,
-        };
+        let why = taken.why.filter(|_| ok && has_content);
         let ok = ok && why.is_none();
         let name = self.name.as_ref();
         let name = name.map(|name| name.wanted(planned, &rendered.url, response));
@@ -337,7 +334,7 @@ impl Keeper {
             sha256,
             md5,
             body,
-            taken,
+            taken: taken.values,
             next: None,
             why,
         })

@@ -1,7 +1,8 @@
 //! Values from bodies: `price=/data/price`, `next=css:a.next@href`, `id=re:sku-(\d+)`.
 //!
 //! There are three forms: a JSON pointer, a CSS selector (the text or an attribute of the element), and a regular
-//! expression (its first group, or the whole match). `name[]=` takes a list of all matches. A missing value is null.
+//! expression (its first group, or the whole match). `name[]=` takes a list of all matches. A missing value is null, and
+//! a value that cannot be read, or is too large or too deep for a record, is an error.
 //! `page` reads bodies as text and as HTML. `tree` limits the memory of a page, and `alone` that of all bodies that are
 //! searched.
 
@@ -27,8 +28,14 @@ use self::tree::Page;
 /// Most matches of a list.
 const MOST: usize = 10_000;
 
-/// Most text of a list, in bytes. The text of an element is also in the texts of the elements around it.
+/// Most text of a value, in bytes. The text of an element is also in the texts of the elements around it.
 const MOST_TEXT: usize = 4 << 20;
+
+/// Most text of all values of a body. With it, a record is far shorter than what readers of records accept.
+const MOST_TAKEN: usize = 8 << 20;
+
+/// The sentence about what is missing of a page or a text.
+const CUT: &str = "the body is too large to be searched to its end";
 
 /// A value to take from every body.
 #[derive(Clone, Debug)]
@@ -100,79 +107,122 @@ impl Take {
     }
 
     /// The value in a body of this type; null if there is none.
-    pub fn take(&self, body: &[u8], content_type: Option<&str>) -> Value {
+    ///
+    /// # Errors
+    /// Why nobody knows, or why it cannot be recorded.
+    pub fn take(&self, body: &[u8], content_type: Option<&str>) -> Result<Value, String> {
         self.of(&mut Read::new(body, content_type))
     }
 
-    fn of(&self, read: &mut Read<'_>) -> Value {
+    fn of(&self, read: &mut Read<'_>) -> Result<Value, String> {
         match &self.from {
-            From::Pointer(pointer) => match (pointer::exactly_at(read.body, pointer), self.all) {
-                (Some(Value::Array(list)), true) => Value::Array(list),
-                (Some(one), true) => Value::Array(vec![one]),
-                (None, true) => Value::Array(Vec::new()),
-                (found, false) => found.unwrap_or_default(),
-            },
+            From::Pointer(pointer) => {
+                let found = pointer::exactly_at(read.body, pointer)?;
+                Ok(match (found.unwrap_or_default(), self.all) {
+                    (Value::Null, true) => Value::Array(Vec::new()),
+                    (one @ Value::Array(_), true) | (one, false) => one,
+                    (one, true) => Value::Array(vec![one]),
+                })
+            }
             From::Css(selector, attribute) => {
-                let texts = read
-                    .html()
-                    .select(selector)
-                    .filter_map(|element| match attribute {
-                        Some(name) => element.attr(name).map(str::to_owned),
-                        None => Some(page::text_of(element)),
-                    });
-                self.first_or_all(texts)
+                let page = read.page();
+                let elements = page.html.select(selector);
+                let texts = elements.filter_map(|element| match attribute {
+                    Some(name) => element.attr(name).map(str::to_owned),
+                    None => Some(page::text_of(element)),
+                });
+                self.first_or_all(texts, page.is_cut)
             }
             From::Pattern(pattern) => {
-                let texts = pattern.captures_iter(read.text()).filter_map(|found| {
+                let (text, is_cut) = read.text();
+                let texts = pattern.captures_iter(text).filter_map(|found| {
                     let group = if found.len() > 1 { 1 } else { 0 };
                     found.get(group).map(|part| part.as_str().to_owned())
                 });
-                self.first_or_all(texts)
+                self.first_or_all(texts, *is_cut)
             }
         }
     }
 
-    fn first_or_all(&self, mut texts: impl Iterator<Item = String>) -> Value {
-        match self.all {
-            true => {
-                let mut room = MOST_TEXT;
-                let fits = |text: &String| {
-                    let rest = room.checked_sub(text.len());
-                    room = rest.unwrap_or(0);
-                    rest.is_some()
-                };
-                let texts = texts.take(MOST).take_while(fits);
-                texts.map(Value::String).collect()
+    fn first_or_all(
+        &self,
+        texts: impl Iterator<Item = String>,
+        is_cut: bool,
+    ) -> Result<Value, String> {
+        let most = if self.all { MOST } else { 1 };
+        let (mut found, mut length) = (Vec::new(), 0);
+        for text in texts {
+            if found.len() == most {
+                match self.all {
+                    true => return Err(format!("there are more than {MOST} matches")),
+                    false => break,
+                }
             }
-            false => texts.next().map_or(Value::Null, Value::String),
+            length += text.len();
+            if length > MOST_TEXT {
+                return Err("the matches have more than 4 MiB".to_owned());
+            }
+            found.push(Value::String(text));
         }
+        if is_cut && (self.all || found.is_empty()) {
+            return Err(CUT.to_owned());
+        }
+        Ok(match self.all {
+            true => Value::Array(found),
+            false => found.pop().unwrap_or_default(),
+        })
     }
 }
 
-/// Why the values of a body cannot be taken, if it is not what they are taken from: JSON pointers need JSON.
-pub fn mismatch(takes: &[Take], taken: &Map<String, Value>, body: &[u8]) -> Option<String> {
-    let lacks = |take: &&Take| {
-        let taken = taken.get(&take.name);
-        let is_missing =
-            taken.is_none_or(|value| value.is_null() || *value == Value::Array(Vec::new()));
-        matches!(take.from, From::Pointer(_)) && is_missing
-    };
-    let take = takes.iter().find(lacks)?;
-    (!pointer::is_json(body)).then(|| {
-        format!(
-            "the body is not JSON, and --take {}=… needs JSON",
-            take.name
-        )
-    })
+/// The values of a body by name.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// The values. One that could not be taken is null, or an empty list.
+    pub values: Map<String, Value>,
+    /// Which could not be taken, and why.
+    pub why: Option<String>,
 }
 
 /// Takes all of these from one body, which is parsed once.
-pub fn take_all(takes: &[Take], body: &[u8], content_type: Option<&str>) -> Map<String, Value> {
+pub fn take_all(takes: &[Take], body: &[u8], content_type: Option<&str>) -> Taken {
     let mut read = Read::new(body, content_type);
-    let named = takes
-        .iter()
-        .map(|take| (take.name.clone(), take.of(&mut read)));
-    named.collect()
+    let (mut taken, mut length) = (Taken::default(), 0);
+    for take in takes {
+        let value = take.of(&mut read).and_then(|value| {
+            length += text_in(&value);
+            match length > MOST_TAKEN {
+                true => Err("the values of this body have more than 8 MiB".to_owned()),
+                false => Ok(value),
+            }
+        });
+        let value = value.unwrap_or_else(|why| {
+            let list = if take.all { "[]" } else { "" };
+            let why = format!("--take {}{list} takes nothing: {why}", take.name);
+            taken.why.get_or_insert(why);
+            if take.all {
+                Value::Array(Vec::new())
+            } else {
+                Value::Null
+            }
+        });
+        taken.values.insert(take.name.clone(), value);
+    }
+    taken
+}
+
+/// How many bytes of text are in a value.
+fn text_in(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(text_in).sum(),
+        Value::Object(members) => {
+            let members = members.iter();
+            members
+                .map(|(name, value)| name.len() + text_in(value))
+                .sum()
+        }
+        _ => 0,
+    }
 }
 
 /// A selector, and the attribute behind the last `@`, if it is a plain name.
@@ -217,7 +267,8 @@ fn last_line(error: &regex::Error) -> String {
 struct Read<'a> {
     body: &'a [u8],
     content_type: Option<&'a str>,
-    text: Option<std::borrow::Cow<'a, str>>,
+    /// With whether it is cut off.
+    text: Option<(std::borrow::Cow<'a, str>, bool)>,
     page: Option<Page>,
 }
 
@@ -231,17 +282,19 @@ impl<'a> Read<'a> {
         }
     }
 
-    fn text(&mut self) -> &str {
+    fn text(&mut self) -> &(std::borrow::Cow<'a, str>, bool) {
         self.text
             .get_or_insert_with(|| page::text(self.body, self.content_type))
     }
 
-    fn html(&mut self) -> &scraper::Html {
+    fn page(&mut self) -> &Page {
         let parse = || {
             let beginning = &self.body[..self.body.len().min(page::MOST)];
-            page::html(&page::text(beginning, self.content_type))
+            let mut page = page::html(&page::text(beginning, self.content_type).0);
+            page.is_cut |= self.body.len() > page::MOST;
+            page
         };
-        &self.page.get_or_insert_with(parse).html
+        self.page.get_or_insert_with(parse)
     }
 }
 

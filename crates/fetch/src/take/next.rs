@@ -1,7 +1,6 @@
 //! The URL of the next page: `json:/next`, `link:next` (of the header `Link`, RFC 8288), `css:a.next@href` or
 //! `re:PATTERN`; or a cursor or number, and the parameter that it goes into: `json:/cursor -> ?cursor={}`.
 
-use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::parameters::parameters;
@@ -85,14 +84,14 @@ impl Next {
             Where::Link(relation) => return Ok(link(links, relation).map(found)),
             Where::Body(take, is_json) => (take, *is_json),
         };
-        let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-        if is_json && serde_json::from_slice::<IgnoredAny>(text).is_err() {
-            return Err(format!(
-                "the body is not JSON, and {} says where the next page is",
+        let taken = take.take(body, content_type);
+        let taken = taken.map_err(|why| {
+            format!(
+                "nobody knows the next page, which {} names: {why}",
                 self.text
-            ));
-        }
-        match take.take(body, content_type) {
+            )
+        })?;
+        match taken {
             Value::Null | Value::Bool(false) => Ok(None),
             Value::String(url) if url.is_empty() => Ok(None),
             Value::String(text) if is_json && self.parameter.is_none() && !is_reference(&text) => {
@@ -231,6 +230,9 @@ mod tests {
             "<html>",
             r#"{"links":{"next":7}}"#,
             r#"{"links":{"next":{}}}"#,
+            r#"{"links":{"next":1e400}}"#,
+            r#"{"links":{"next":"\ud800"}}"#,
+            r#"{"links":1e400}"#,
         ] {
             assert!(json(unknown).is_err(), "{unknown}");
         }

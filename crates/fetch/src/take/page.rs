@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, UTF_8};
+use encoding_rs::{CoderResult, Encoding, UTF_8};
 use html5ever::driver::parse_document;
 use html5ever::tendril::{StrTendril, TendrilSink};
 use scraper::ElementRef;
@@ -21,8 +21,8 @@ const PIECE: usize = 128;
 /// In how many bytes from its beginning a page must declare its encoding.
 const DECLARED: usize = 1024;
 
-/// A body as text: by its byte order mark, its type or its own declaration; else as UTF-8.
-pub(super) fn text<'a>(body: &'a [u8], content_type: Option<&str>) -> Cow<'a, str> {
+/// A body as text, and whether that is cut off: by its byte order mark, its type or its own declaration; else as UTF-8.
+pub(super) fn text<'a>(body: &'a [u8], content_type: Option<&str>) -> (Cow<'a, str>, bool) {
     let encoding = content_type
         .and_then(charset)
         .or_else(|| declared(body))
@@ -33,20 +33,23 @@ pub(super) fn text<'a>(body: &'a [u8], content_type: Option<&str>) -> Cow<'a, st
     };
     match std::str::from_utf8(rest) {
         Ok(text) if encoding == UTF_8 || encoding.is_ascii_compatible() && rest.is_ascii() => {
-            Cow::Borrowed(text)
+            (Cow::Borrowed(text), false)
         }
-        _ => Cow::Owned(decoded(encoding, rest, LONGEST)),
+        _ => {
+            let (text, is_cut) = decoded(encoding, rest, LONGEST);
+            (Cow::Owned(text), is_cut)
+        }
     }
 }
 
-/// At most this many bytes of a text in another encoding.
-fn decoded(encoding: &'static Encoding, body: &[u8], longest: usize) -> String {
+/// At most this many bytes of a text in another encoding, and whether there are more.
+fn decoded(encoding: &'static Encoding, body: &[u8], longest: usize) -> (String, bool) {
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let needed = decoder.max_utf8_buffer_length(body.len());
     let mut text = String::with_capacity(needed.unwrap_or(longest).min(longest));
     // Stops where the text is full.
-    let _ = decoder.decode_to_string(body, &mut text, true);
-    text
+    let (end, ..) = decoder.decode_to_string(body, &mut text, true);
+    (text, end == CoderResult::OutputFull)
 }
 
 fn charset(content_type: &str) -> Option<&'static Encoding> {
@@ -100,7 +103,10 @@ pub(super) fn html(text: &str) -> Page {
             break;
         }
     }
-    parser.finish()
+    let is_cut = !rest.is_empty() || text.len() > MOST;
+    let mut page = parser.finish();
+    page.is_cut |= is_cut;
+    page
 }
 
 /// Whether a word of a tag may end here.

@@ -4,14 +4,21 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::record::{Ending, write};
 
 fn taken(take: &str, body: impl AsRef<[u8]>, content_type: Option<&str>) -> Value {
-    Take::parse(take).unwrap().take(body.as_ref(), content_type)
+    let taken = Take::parse(take).unwrap().take(body.as_ref(), content_type);
+    taken.unwrap()
+}
+
+fn refused(take: &str, body: impl AsRef<[u8]>) -> String {
+    let taken = Take::parse(take).unwrap().take(body.as_ref(), None);
+    taken.unwrap_err()
 }
 
 #[test]
 fn parts_of_json() {
-    let body = br#"{"data":{"price":9.5,"tags":["a","b"],"a/b":1,"id":12345678901234567}}"#;
+    let body = br#"{"data":{"price":9.5,"tags":["a","b"],"a/b":1,"id":12345678901234567,"null":null,"nulls":[null]}}"#;
     for (take, expected) in [
         ("price=/data/price", json!(9.5)),
         ("first=/data/tags/0", json!("a")),
@@ -21,12 +28,14 @@ fn parts_of_json() {
         ("one[]=/data/price", json!([9.5])),
         ("none=/data/none", Value::Null),
         ("none[]=/data/none", json!([])),
+        ("null[]=/data/null", json!([])),
+        ("nulls[]=/data/nulls", json!([null])),
     ] {
         assert_eq!(taken(take, body, None), expected, "{take}");
     }
     assert_eq!(taken("all=", b"\xef\xbb\xbf[1]", None), json!([1]));
-    assert_eq!(taken("a=/a", b"not json", None), Value::Null);
-    assert_eq!(taken("a=/a", "[".repeat(1_000_000), None), Value::Null);
+    assert!(refused("a=/a", b"not json").contains("is not JSON"));
+    assert!(refused("a=/a", "[".repeat(1_000_000)).contains("is not JSON"));
 }
 
 #[test]
@@ -97,8 +106,10 @@ fn one_body_is_read_for_all() {
         .iter()
         .map(|take| Take::parse(take).unwrap())
         .collect();
-    let map = take_all(&takes, b"{\"a\":1}", None);
-    assert_eq!(Value::Object(map), json!({"a": 1, "b": "1", "c": null}));
+    let taken = take_all(&takes, b"{\"a\":1}", None);
+    assert_eq!(taken.why, None);
+    let values = Value::Object(taken.values);
+    assert_eq!(values, json!({"a": 1, "b": "1", "c": null}));
 }
 
 #[test]
@@ -136,14 +147,18 @@ fn pages_made_to_be_slow_are_cut_off() {
     }
     let attributes: String = (0..100_000).map(|n| format!(" a{n}")).collect();
     let page = format!("<p>in</p><p{attributes}>out</p>");
-    assert_eq!(taken("all[]=css:p", &page, None), json!(["in"]));
+    let mut read = Read::new(page.as_bytes(), None);
+    let mut of = |take: &str| Take::parse(take).unwrap().of(&mut read);
+    assert_eq!(of("one=css:p"), Ok(json!("in")));
+    assert_eq!(of("all[]=css:p"), Err(CUT.to_owned()));
+    assert_eq!(of("none=css:h1"), Err(CUT.to_owned()));
 }
 
 proptest! {
     #[test]
     fn no_body_makes_it_panic(body in proptest::collection::vec(any::<u8>(), 0..300), kind in proptest::option::of("text/html(; ?charset=[a-z0-9\"-]{0,9})?")) {
         let takes: Vec<Take> = ["a=/0", "b[]=re:.", "c[]=css:*"].iter().map(|take| Take::parse(take).unwrap()).collect();
-        prop_assert_eq!(take_all(&takes, &body, kind.as_deref()).len(), 3);
+        prop_assert_eq!(take_all(&takes, &body, kind.as_deref()).values.len(), 3);
     }
 
     #[test]
@@ -160,8 +175,77 @@ fn an_xml_document_is_read_in_the_encoding_that_it_declares() {
         "<?xml encoding='latin1'?>",
     ] {
         let body = [declaration.as_bytes(), b"<t>caf\xe9</t>"].concat();
-        assert_eq!(take.take(&body, Some("application/xml")), "caf\u{e9}");
+        assert_eq!(
+            take.take(&body, Some("application/xml")).unwrap(),
+            "caf\u{e9}"
+        );
         let utf8 = [declaration.as_bytes(), "<t>\u{e9}</t>".as_bytes()].concat();
-        assert_eq!(take.take(&utf8, Some("text/xml; charset=utf-8")), "\u{e9}");
+        let taken = take.take(&utf8, Some("text/xml; charset=utf-8"));
+        assert_eq!(taken.unwrap(), "\u{e9}");
+    }
+}
+
+#[test]
+fn a_list_is_whole_or_refused() {
+    let page = |links: usize| "<a>x</a>".repeat(links);
+    let text = |length: usize| "x".repeat(length);
+    for take in ["l[]=css:a", "l[]=re:<a>"] {
+        let list = taken(take, page(MOST), None);
+        assert_eq!(list.as_array().map(Vec::len), Some(MOST), "{take}");
+        assert!(refused(take, page(MOST + 1)).contains("more than 10000"));
+    }
+    assert_eq!(taken("one=re:x+", text(MOST_TEXT), None), text(MOST_TEXT));
+    for take in ["one=re:x+", "one[]=re:x+"] {
+        assert!(refused(take, text(MOST_TEXT + 1)).contains("more than 4 MiB"));
+    }
+    assert_eq!(refused("l[]=css:p", text(page::MOST + 1) + "<p>"), CUT);
+    let takes = ["a=re:x+", "b=re:x+", "c[]=re:x+"];
+    let takes = takes.map(|take| Take::parse(take).unwrap());
+    let taken = take_all(&takes, text(MOST_TEXT).as_bytes(), None);
+    let why = "--take c[] takes nothing: the values of this body have more than 8 MiB";
+    assert_eq!(taken.why.as_deref(), Some(why));
+    assert_eq!(
+        (taken.values["b"].is_string(), &taken.values["c"]),
+        (true, &json!([]))
+    );
+}
+
+/// Texts that are nearly JSON: any nesting, numbers out of range, halves of surrogates.
+fn nearly_json() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        Just("null".to_owned()),
+        "[0-9]{1,40}",
+        "-?[1-9][0-9]{0,3}e[0-9]{1,3}",
+        any::<String>().prop_map(|text| Value::from(text).to_string()),
+        "\"(\\\\ud8[0-9]{2}|\\\\u000[0-9]|a){0,3}\"",
+    ];
+    (leaf, 0_usize..140, any::<bool>()).prop_map(|(leaf, levels, is_list)| {
+        let (open, close) = if is_list {
+            ("[", "]")
+        } else {
+            ("{\"d\":", "}")
+        };
+        format!(
+            "{{\"d\":{}{leaf}{}}}",
+            open.repeat(levels),
+            close.repeat(levels)
+        )
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_a_record_holds_can_be_read_back(body in nearly_json()) {
+        let takes = ["a=/d", "b[]=/d", "c=", "e=re:.*", "f[]=css:body"];
+        let takes = takes.map(|take| Take::parse(take).unwrap());
+        let taken = take_all(&takes, body.as_bytes(), None);
+        let has_missing = taken.values["c"].is_null();
+        prop_assert_eq!(has_missing, taken.why.is_some(), "{:?} {:?}", taken, body);
+        let mut line = Vec::new();
+        let ending = Ending { taken: Some(&taken.values), ok: Some(true), ..Ending::default() };
+        write(&mut line, &ending);
+        let record = crate::show::record(&line);
+        prop_assert!(record.is_ok(), "{:?}", record);
+        prop_assert_eq!(record.unwrap().taken.len(), takes.len());
     }
 }

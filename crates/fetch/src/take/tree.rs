@@ -26,6 +26,8 @@ const SMALL: (usize, usize) = (1 << 14, 4 << 20);
 /// A page and the turn of its thread, if the page is large.
 pub(super) struct Page {
     pub html: Html,
+    /// Whether some of it is missing, because it went beyond a limit.
+    pub is_cut: bool,
     _alone: Option<Alone>,
 }
 
@@ -91,6 +93,7 @@ impl TreeSink for Tree {
 
     fn finish(self) -> Page {
         Page {
+            is_cut: self.attributes.get() > MOST_OF_ATTRIBUTES,
             html: self.sink.finish(),
             _alone: self.alone.into_inner(),
         }

@@ -1,0 +1,109 @@
+//! Values taken from hostile bodies: each is recorded so that it can be read back, or its record says why there is none.
+
+use serde_json::Value;
+
+use crate::scripted_server::{Scripted, Sent};
+use crate::support::{World, ending, hecaton};
+
+/// A body of `{"d": …}`, with this value.
+fn body(value: &[u8]) -> Vec<u8> {
+    [b"{\"d\":", value, b"}"].concat()
+}
+
+fn nested(levels: usize) -> Vec<u8> {
+    body(&[b"[".repeat(levels), b"]".repeat(levels)].concat())
+}
+
+/// Bodies, what the list in each of them is, and a word of the reason if there is none.
+fn bodies() -> Vec<(Vec<u8>, Value, &'static str)> {
+    let none = || Value::Array(Vec::new());
+    let mut deepest = Value::Array(Vec::new());
+    for _ in 1..64 {
+        deepest = Value::Array(vec![deepest]);
+    }
+    vec![
+        (body(b"[1,2]"), serde_json::json!([1, 2]), ""),
+        (body(b"null"), none(), ""),
+        (b"{}".to_vec(), none(), ""),
+        (nested(64), deepest, ""),
+        (nested(65), none(), "more than 64 lists"),
+        (nested(126), none(), "more than 64 lists"),
+        (nested(200), none(), "more than 64 lists"),
+        (nested(200_000), none(), "more than 64 lists"),
+        (body(b"[1,1e400]"), none(), "number out of range"),
+        (body(b"[1,\"\\ud800\"]"), none(), "/d cannot be read"),
+        (body(b"[1,\"\xff\"]"), none(), "cannot be read"),
+        (
+            body(&[b"[".to_vec(), b"1,".repeat(1 << 19), b"1]".to_vec()].concat()),
+            none(),
+            "more than 1 MiB",
+        ),
+        (b"<html>".to_vec(), none(), "not JSON"),
+    ]
+}
+
+fn server() -> Scripted {
+    let bodies = bodies();
+    Scripted::start(move |path, _| {
+        let (body, ..) = &bodies[path[1..].parse::<usize>().unwrap()];
+        let head = format!("HTTP/1.1 200 X\r\nContent-Length: {}\r\n\r\n", body.len());
+        Sent::Kept([head.as_bytes(), body].concat())
+    })
+}
+
+#[test]
+fn a_list_that_cannot_be_taken_says_why_and_every_record_can_be_read_back() {
+    let (world, server) = (World::new(), server());
+    let list = world.write(
+        "urls.txt",
+        (0..bodies().len()).map(|n| server.url(&format!("/{n}"))),
+    );
+    let take = ["--take", "items[]=/d", "--take", "whole=re:.*"];
+    world.run_to(4, &list, &[&take[..], &["--retries", "0"]].concat());
+    let records = world.records();
+    for (number, (_, items, word)) in (0..).zip(bodies()) {
+        let record: &Value = &records[&number];
+        assert_eq!(record["taken"]["items"], items, "{number}");
+        let why = record["why"].as_str().unwrap_or_default();
+        assert_eq!(
+            (&record["ok"], why.is_empty()),
+            (&word.is_empty().into(), word.is_empty())
+        );
+        assert!(
+            why.contains(word) && (word.is_empty() || why.contains("items[]")),
+            "{number}: {why}"
+        );
+    }
+    let csv = ["fetch", "export", "--csv", "-"];
+    let items = ["fetch", "export", "--items", "items", "--csv", "-"];
+    for command in [
+        &["fetch", "show"][..],
+        &csv,
+        &items,
+        &["fetch", "report"],
+        &["fetch", "verify"],
+    ] {
+        let ended = ending(hecaton(command).arg(world.out()));
+        assert_eq!(ended.status, Some(0), "{command:?}: {}", ended.stderr);
+    }
+    let again = ending(hecaton(&["fetch", "again", "--where", "not ok"]).arg(world.out()));
+    assert_eq!(again.status, Some(4), "{}", again.stderr);
+    world.run_to(4, &list, &take);
+}
+
+#[test]
+fn a_next_page_that_cannot_be_read_is_not_the_end() {
+    let (world, server) = (World::new(), server());
+    let list = world.write(
+        "urls.txt",
+        (0..bodies().len()).map(|n| server.url(&format!("/{n}"))),
+    );
+    world.run_to(4, &list, &["--next", "json:/d", "--retries", "0"]);
+    for (number, (_, _, word)) in (0..).zip(bodies()) {
+        let record = &world.records()[&number];
+        let is_last = matches!(number, 1 | 2);
+        assert_eq!(record["ok"] == true, is_last, "{record}");
+        let why = record["why"].as_str().unwrap_or_default();
+        assert!(why.contains(word), "{number}: {why}");
+    }
+}
