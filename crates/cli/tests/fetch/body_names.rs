@@ -68,6 +68,18 @@ fn files_have_the_names_of_columns_and_none_leads_out_of_its_folder() {
         let refused = World::new().run_to(2, &list, &[&FILES[..], &["--name", wrong]].concat());
         assert!(refused.stderr.contains(word), "{}", refused.stderr);
     }
+    let lines = world.write("urls.txt", std::iter::once(server.url("/1")));
+    for (list, wrong) in [
+        (&lines, "{url}"),
+        (&lines, "{"),
+        (&list, "{"),
+        (&list, "{name}/"),
+    ] {
+        let other = World::new();
+        let refused = other.run_to(2, list, &[&FILES[..], &["--name", wrong]].concat());
+        assert!(refused.stderr.contains("url-path"), "{}", refused.stderr);
+        assert!(!other.out().exists(), "{wrong}");
+    }
     let refused = World::new().run_to(2, &list, &["--name", "{name}"]);
     assert!(
         refused.stderr.contains("--keep-body files"),

@@ -5,6 +5,8 @@ use hecaton::Response;
 use crate::error::{Error, Result};
 use crate::job::{BodyStorage, ResultSettings};
 use crate::plan::{Content, Planned};
+use crate::record::{Columns, URL};
+use crate::sink::safe_name;
 use crate::take::parameters;
 use crate::template::{Escaping, Template};
 
@@ -31,19 +33,26 @@ impl BodyName {
         if settings.body != BodyStorage::Files {
             return refused("is for files: give --keep-body files");
         }
-        let template = |columns: &[String]| {
-            let read = Template::parse(name, Escaping::Text, columns);
-            let refused = |error: crate::template::TemplateError| Error::usage(error.to_string());
-            read.map(BodyName::Columns).map_err(refused)
+        match name {
+            "url-path" => return Ok(Some(BodyName::UrlPath)),
+            "content-disposition" => return Ok(Some(BodyName::Disposition)),
+            _ => {}
+        }
+        if !can_name(name) {
+            return refused(&format!(
+                "is {name:?}, which gives no file a name of its own: write url-path, content-disposition, or columns in braces as in '{{id}}.jpg'"
+            ));
+        }
+        let Some(columns) = columns else {
+            return Ok(None);
         };
-        match (name, columns) {
-            ("url-path", _) => Ok(Some(BodyName::UrlPath)),
-            ("content-disposition", _) => Ok(Some(BodyName::Disposition)),
-            (text, _) if !text.contains('{') => refused(&format!(
-                "is {text:?}: write url-path, content-disposition, or columns in braces as in '{{id}}.jpg'"
+        let template = Template::parse(name, Escaping::Text, columns);
+        let template = template.map_err(|error| Error::usage(error.to_string()))?;
+        match columns {
+            [only] if only == URL => refused(&format!(
+                "is {name:?}, and the list has only URLs, which are no names: write url-path or content-disposition"
             )),
-            (_, Some(columns)) => template(columns).map(Some),
-            (_, None) => Ok(None),
+            _ => Ok(Some(BodyName::Columns(template))),
         }
     }
 
@@ -62,6 +71,18 @@ impl BodyName {
             }
         }
     }
+}
+
+/// Whether a text with columns can name files: it has columns, and does not end as a folder does.
+fn can_name(text: &str) -> bool {
+    let columns = Template::columns_in(text);
+    let row: Columns = columns
+        .iter()
+        .map(|name| (name.clone(), "x".to_owned()))
+        .collect();
+    let filled = Template::parse(text, Escaping::Text, &columns).map(|it| it.fill(&row));
+    let is_name = matches!(filled, Ok(Ok(name)) if safe_name::path(&name).is_some());
+    !columns.is_empty() && is_name
 }
 
 /// The decoded path of a URL; `index.html` stands for a name that is missing.
@@ -119,6 +140,47 @@ fn decoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_can_never_give_a_name_is_refused() {
+        let settings = |name: &str| ResultSettings {
+            body: BodyStorage::Files,
+            name: Some(name.to_owned()),
+            ..ResultSettings::default()
+        };
+        let columns = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        let (lines, table) = (columns(&["url"]), columns(&["url", "id"]));
+        for name in ["{", "{}", "{{id}}", "x", "", "{id}/", "{id}/..", "{id}/."] {
+            assert!(BodyName::new(&settings(name), None).is_err(), "{name}");
+            assert!(
+                BodyName::new(&settings(name), Some(&table)).is_err(),
+                "{name}"
+            );
+        }
+        for name in ["{url}", "a/{url}.html"] {
+            assert!(
+                BodyName::new(&settings(name), Some(&lines)).is_err(),
+                "{name}"
+            );
+            assert!(
+                BodyName::new(&settings(name), Some(&table)).is_ok(),
+                "{name}"
+            );
+        }
+        for name in [
+            "{id}",
+            "{id}.jpg",
+            "{id}/{{",
+            "url-path",
+            "content-disposition",
+        ] {
+            assert!(BodyName::new(&settings(name), None).is_ok(), "{name}");
+            assert!(
+                BodyName::new(&settings(name), Some(&table)).is_ok(),
+                "{name}"
+            );
+        }
+    }
 
     #[test]
     fn the_path_of_a_url_is_decoded_by_its_segments() {

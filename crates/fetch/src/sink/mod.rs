@@ -23,7 +23,7 @@ mod mend;
 mod names;
 mod partial;
 mod partials;
-mod safe_name;
+pub mod safe_name;
 mod tar_shards;
 mod warc;
 

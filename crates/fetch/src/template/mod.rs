@@ -108,6 +108,16 @@ impl Template {
         Ok(Template { escaping, parts })
     }
 
+    /// The columns that a text names, in order, whether an input has them or not.
+    pub fn columns_in(text: &str) -> Vec<String> {
+        let parts = parse::parts(text).into_iter();
+        let names = parts.filter_map(|part| match part {
+            Fragment::Column(name, _) => Some(name),
+            Fragment::Text(_) => None,
+        });
+        names.collect()
+    }
+
     /// The columns that it names, in order.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
