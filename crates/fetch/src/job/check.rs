@@ -9,6 +9,9 @@ use crate::error::{Error, Result};
 /// The longest time that a host may be let alone.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
+/// The largest body in a record. With escapes it is six times as long, and readers accept records of 256 MiB.
+const LARGEST_INLINE: usize = 32 << 20;
+
 impl Job {
     /// Refuses what cannot be done.
     ///
@@ -32,15 +35,30 @@ impl Job {
         check_pace(&self.pace)?;
         check_hosts(&self.hosts)?;
         check_proxies(&self.network.proxy)?;
-        if self.pace.max_bandwidth == Some(0) {
-            return Err(Error::usage("max_bandwidth is 0: use at least 1"));
-        }
+        check_sizes(self)?;
         if self.network.timeout.is_zero() {
             return Err(Error::usage(
                 "timeout is 0, which fails every request: use a second or more",
             ));
         }
         Ok(())
+    }
+}
+
+fn check_sizes(job: &Job) -> Result<()> {
+    for (name, is_zero) in [
+        ("max_bandwidth", job.pace.max_bandwidth == Some(0)),
+        ("max_body", job.network.max_body == Some(0)),
+    ] {
+        if is_zero {
+            return Err(Error::usage(format!("{name} is 0: use at least 1")));
+        }
+    }
+    match job.results.inline_limit > LARGEST_INLINE {
+        true => Err(Error::usage(
+            "inline_limit is more than 32 MiB: store such bodies with files, warc or tar",
+        )),
+        false => Ok(()),
     }
 }
 
@@ -160,6 +178,34 @@ mod tests {
         let mut job = Job::default();
         job.input.files.push("urls.txt".into());
         job
+    }
+
+    #[test]
+    fn sizes_that_no_job_can_have_are_refused() {
+        let refused = |change: &dyn Fn(&mut Job)| {
+            let mut job = job();
+            change(&mut job);
+            job.check().err().map(|error| error.to_string())
+        };
+        let body = |most| move |job: &mut Job| job.network.max_body = Some(most);
+        let inline = |most| move |job: &mut Job| job.results.inline_limit = most;
+        assert_eq!(refused(&body(1)), None);
+        assert!(refused(&body(0)).unwrap().contains("max_body"));
+        assert_eq!(refused(&inline(LARGEST_INLINE)), None);
+        assert!(
+            refused(&inline(LARGEST_INLINE + 1))
+                .unwrap()
+                .contains("inline_limit")
+        );
+        let file =
+            "[network]\nmax_body = \"10KiB\"\nmax_buffered = 7\n[pace]\nmax_bandwidth = \"20M\"\n";
+        let read = Job::parse(file, "job.toml").unwrap();
+        assert_eq!(
+            (read.network.max_body, read.network.max_buffered),
+            (Some(10 << 10), 7)
+        );
+        assert_eq!(read.pace.max_bandwidth, Some(20_000_000));
+        assert!(Job::parse("[network]\nmax_body = 0\n", "job.toml").is_err());
     }
 
     #[test]

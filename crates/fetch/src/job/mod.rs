@@ -138,7 +138,7 @@ pub struct ResultSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Most bytes of a body that is stored inline; a longer one is cut there.
-    #[serde(alias = "inline_most")]
+    #[serde(alias = "inline_most", deserialize_with = "bytes::in_file")]
     pub inline_limit: usize,
     /// The digest of each body.
     pub hash: bool,
@@ -254,7 +254,10 @@ pub struct Pace {
     #[serde(with = "text_option", skip_serializing_if = "Option::is_none")]
     pub stop_after: Option<StopAfter>,
     /// Most bytes of bodies in a second, from all hosts together.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        deserialize_with = "bytes::in_file_some",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub max_bandwidth: Option<u64>,
     /// Obey robots.txt.
     pub robots: bool,
@@ -347,9 +350,13 @@ pub struct Network {
     pub verify: bool,
     /// Most bytes of a body. When absent, 64 MiB for bodies that are held in memory, and no limit for those that go to
     /// the disk as they come.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        deserialize_with = "bytes::in_file_some",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub max_body: Option<usize>,
     /// Most bytes of all bodies that are received at the same time.
+    #[serde(deserialize_with = "bytes::in_file")]
     pub max_buffered: usize,
     /// Addresses that may be connected to: `public`, `any`, or networks such as `10.0.0.0/8`. When empty, only public
     /// addresses, and any for a host that is one's own.

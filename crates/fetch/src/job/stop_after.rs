@@ -31,8 +31,10 @@ impl FromStr for StopAfter {
     fn from_str(text: &str) -> Result<StopAfter, String> {
         let time = || humantime::parse_duration(text).ok();
         let read = with_unit(text).map(StopAfter::Bytes);
-        read.or_else(|| time().map(StopAfter::Time)).ok_or_else(|| {
-            format!("{text:?} is neither a time nor a number of bytes: write 2h or 10GB")
+        let read = read.or_else(|| time().map(StopAfter::Time));
+        let read = read.filter(|limit| !limit.is_reached(Duration::ZERO, 0));
+        read.ok_or_else(|| {
+            format!("{text:?} is neither a time nor a number of bytes above 0: write 2h or 10GB")
         })
     }
 }
@@ -57,12 +59,30 @@ mod tests {
             ("1m 30s", StopAfter::Time(Duration::from_secs(90))),
             ("10GB", StopAfter::Bytes(10_000_000_000)),
             ("3MiB", StopAfter::Bytes(3 << 20)),
+            ("10KiB", StopAfter::Bytes(10 << 10)),
             ("7B", StopAfter::Bytes(7)),
         ] {
             assert_eq!(text.parse(), Ok(expected));
             assert_eq!(expected.to_string(), text);
         }
-        for wrong in ["", "10", "GB", "-1GB", "1.5x", "99999999TB"] {
+        // Bytes may lack their B, and M is then no month.
+        for (text, bytes) in [("10G", 10_000_000_000), ("3Mi", 3 << 20), ("5M", 5_000_000)] {
+            assert_eq!(text.parse(), Ok(StopAfter::Bytes(bytes)));
+        }
+        let minutes = StopAfter::Time(Duration::from_secs(300));
+        assert_eq!("5m".parse(), Ok(minutes));
+        for wrong in [
+            "",
+            "10",
+            "0",
+            "0s",
+            "0B",
+            "0k",
+            "GB",
+            "-1GB",
+            "1.5x",
+            "99999999TB",
+        ] {
             assert!(wrong.parse::<StopAfter>().is_err(), "{wrong}");
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::error::Error;
-use hecaton_fetch::job::{BodyStorage, Job, TableFormat};
+use hecaton_fetch::job::{BodyStorage, Job, TableFormat, bytes};
 use hecaton_fetch::plan::{is_standard_input, remote};
 use hecaton_fetch::show::export;
 use hecaton_fetch::start::{Started, refuse_differing};
@@ -75,7 +75,7 @@ pub struct JobArguments {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// The most bytes of a body that is kept inline; a longer one is cut [default: 1048576]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>)]
     inline_limit: Option<usize>,
     /// Do not keep a digest of each body.
     #[arg(long)]

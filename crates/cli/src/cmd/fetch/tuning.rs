@@ -54,11 +54,11 @@ pub struct Tuning {
     /// [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     wait_out: Option<Duration>,
-    /// Stop after a time (2h) or so many bytes of bodies (10GB), with status 5; the same command resumes
+    /// Stop after a time (2h) or so many bytes of bodies (10G), with status 5; the same command resumes
     #[arg(long, value_name = "TIME|BYTES", help_heading = PACE)]
     stop_after: Option<StopAfter>,
     /// The most bytes of bodies in a second, from all hosts together, as in 20M [default: no limit].
-    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = PACE)]
+    #[arg(long, value_name = "BYTES", value_parser = bytes::<u64>, help_heading = PACE)]
     max_bandwidth: Option<u64>,
     /// Give a host up after this many rests [default: as many as --wait-out has time for].
     #[arg(long, value_name = "N", help_heading = PACE)]
@@ -125,11 +125,11 @@ pub struct Tuning {
     no_verify: bool,
     /// The most bytes of a body. A longer one is an error [default: 64 MiB; no limit for bodies that go to the disk as
     /// they come]
-    #[arg(long, value_name = "BYTES", help_heading = NETWORK)]
+    #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>, help_heading = NETWORK)]
     max_body: Option<usize>,
     /// The most bytes of all bodies that are received at the same time. When they would take more, some are requested
     /// again later, with fewer requests in flight [default: 256 MiB]
-    #[arg(long, value_name = "BYTES", help_heading = NETWORK)]
+    #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>, help_heading = NETWORK)]
     max_buffered: Option<usize>,
     /// Addresses that may be connected to: public, any, or a network such as 10.0.0.0/8. May be repeated [default:
     /// public, and any for hosts of your own]
