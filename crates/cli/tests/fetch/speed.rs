@@ -186,3 +186,55 @@ fn more_than_the_bandwidth_is_neither_requested_nor_read() {
     child.wait().unwrap();
     world.run(&list, &["--max-bandwidth", "1GB"]);
 }
+
+#[test]
+fn the_pauses_of_a_limit_are_not_slowness_of_the_server() {
+    let world = World::new();
+    let server = crate::scripted_server::Scripted::start(|_, _| {
+        crate::scripted_server::response(200, "", &"x".repeat(120_000))
+    });
+    let list = world.write("urls.txt", std::iter::once(server.url("/")));
+    // The limit has the body take six seconds, and the server needs none of them.
+    let limits = [
+        "--max-bandwidth",
+        "20k",
+        "--min-speed",
+        "10M/3s",
+        "--retries",
+        "0",
+    ];
+    world.run_to(0, &list, &[&limits[..], &["--keep-body", "files"]].concat());
+    assert_eq!(world.records()[&0]["bytes"], 120_000);
+}
+
+#[test]
+fn every_option_reads_the_same_units() {
+    let world = World::new();
+    let list = world.list(0..2);
+    let options = [
+        "--max-body",
+        "--max-buffered",
+        "--max-bandwidth",
+        "--inline-limit",
+        "--stop-after",
+    ];
+    for size in ["10KiB", "10Ki", "10kB", "5MiB", "5Mi", "5M", "5GB"] {
+        for option in options
+            .iter()
+            .filter(|option| !size.ends_with("GB") || **option != "--inline-limit")
+        {
+            let world = World::new();
+            let ended = crate::support::ending(&mut world.fetch(&list, &[option, size]));
+            assert_eq!(ended.status, Some(0), "{option} {size}: {}", ended.stderr);
+        }
+        let world = World::new();
+        let files = ["--keep-body", "files", "--min-speed", &format!("{size}/1h")];
+        world.run(&list, &files);
+    }
+    for option in options {
+        for wrong in ["0", "0k", "1.5M", "10X"] {
+            let refused = World::new().run_to(2, &list, &[option, wrong]);
+            assert!(refused.stderr.contains(option), "{}", refused.stderr);
+        }
+    }
+}

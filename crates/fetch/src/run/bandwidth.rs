@@ -3,15 +3,22 @@
 //! What has come is paid for by time. Until it is, no request is sent and no further piece of a body is taken, so that
 //! TCP slows the servers down. Requests go on to be polled meanwhile: none times out because of the pause.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The bandwidth of a run.
 pub struct Bandwidth {
     /// Bytes a second.
     most: Option<u64>,
+    paid: Mutex<Paid>,
+}
+
+/// What was paid.
+struct Paid {
     /// When everything is paid for that has come.
-    paid: Mutex<Instant>,
+    at: Instant,
+    /// How long nothing may have been received by then, in all.
+    held: Duration,
 }
 
 impl Bandwidth {
@@ -19,7 +26,10 @@ impl Bandwidth {
     pub fn new(most: Option<u64>, now: Instant) -> Bandwidth {
         Bandwidth {
             most,
-            paid: Mutex::new(now),
+            paid: Mutex::new(Paid {
+                at: now,
+                held: Duration::ZERO,
+            }),
         }
     }
 
@@ -28,15 +38,32 @@ impl Bandwidth {
         let Some(most) = self.most.filter(|_| bytes > 0) else {
             return;
         };
-        let mut paid = self.paid.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut paid = self.paid();
         let time = Duration::from_secs_f64(bytes as f64 / most as f64);
-        *paid = (*paid).max(now) + time;
+        paid.at = paid.at.max(now) + time;
+        paid.held += time;
+    }
+
+    fn paid(&self) -> MutexGuard<'_, Paid> {
+        self.paid.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time by a clock that stands still while nothing may be received: what `--min-speed` goes by.
+    pub fn clock(&self, now: Instant) -> Instant {
+        if self.most.is_none() {
+            return now;
+        }
+        let paid = self.paid();
+        let held = paid
+            .held
+            .saturating_sub(paid.at.saturating_duration_since(now));
+        now.checked_sub(held).unwrap_or(now)
     }
 
     /// How long nothing more may be received, if it must wait.
     pub fn pause(&self, now: Instant) -> Option<Duration> {
         self.most?;
-        let paid = *self.paid.lock().unwrap_or_else(PoisonError::into_inner);
+        let paid = self.paid().at;
         Some(paid.saturating_duration_since(now)).filter(|pause| !pause.is_zero())
     }
 }
@@ -60,6 +87,19 @@ mod tests {
         assert_eq!(limited.pause(at(60)), Some(Duration::from_secs(1)));
         let free = Bandwidth::new(None, now);
         free.came(usize::MAX, now);
-        assert_eq!(free.pause(now), None);
+        assert_eq!((free.pause(now), free.clock(at(5))), (None, at(5)));
+    }
+
+    #[test]
+    fn the_clock_stands_still_while_nothing_may_be_received() {
+        let now = Instant::now();
+        let at = |seconds| now + Duration::from_secs(seconds);
+        let limited = Bandwidth::new(Some(100), now);
+        limited.came(200, at(1));
+        limited.came(100, at(2));
+        limited.came(100, at(10));
+        for (seconds, clock) in [(10, 7), (11, 7), (12, 8), (60, 56)] {
+            assert_eq!(limited.clock(at(seconds)), at(clock), "{seconds}");
+        }
     }
 }

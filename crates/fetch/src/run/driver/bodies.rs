@@ -148,7 +148,7 @@ impl Bodies {
     fn take(
         &mut self,
         slot: u32,
-        part: Part,
+        (part, now): (Part, Instant),
         (open, number, keeper): (Option<&mut OpenPart>, u64, &Keeper),
     ) -> io::Result<bool> {
         let (Some(receiving), Some(open)) = (self.open.get_mut(&slot), open) else {
@@ -156,11 +156,11 @@ impl Bodies {
             return Ok(false);
         };
         match part {
-            Part::Head(response) => receiving.head(response),
+            Part::Head(response) => receiving.head(response, now),
             Part::Piece(piece) => {
                 let before = receiving.in_memory();
                 let room = self.most_in_memory.saturating_sub(self.in_memory);
-                receiving.piece(&piece, (self.most, room), (open, number, keeper))?;
+                receiving.piece((&piece, now), (self.most, room), (open, number, keeper))?;
                 self.in_memory = self.in_memory + receiving.in_memory() - before;
             }
         }
@@ -317,7 +317,9 @@ impl Driver<'_> {
         let is_of = |part: &&mut OpenPart| flight.is_some_and(|flight| flight.is_of(part));
         let open = self.open.iter_mut().find(is_of);
         let of = open.as_ref().map(|open| (open.number, open.attempt));
-        let taken = self.bodies.take(slot, part, (open, number, &self.keeper));
+        let came = (part, self.shared.bandwidth.clock(Instant::now()));
+        let of_part = (open, number, &self.keeper);
+        let taken = self.bodies.take(slot, came, of_part);
         let taken = match of {
             Some(of) => unless_taken_over(self.folder, of, taken)?,
             None => taken.ok(),

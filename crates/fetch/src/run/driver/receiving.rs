@@ -55,12 +55,13 @@ impl Receiving {
         }
     }
 
-    pub fn head(&mut self, response: Response) {
+    /// Takes the head; `now` is by the clock of the bandwidth.
+    pub fn head(&mut self, response: Response, now: Instant) {
         let State::Waiting(partial) = &mut self.state else {
             return;
         };
         let partial = partial.take();
-        self.speed = self.least.map(|least| Speed::new(least, Instant::now()));
+        self.speed = self.least.map(|least| Speed::new(least, now));
         let known = partial
             .as_ref()
             .and_then(|partial| Some((partial.representation.as_ref()?, partial.length())));
@@ -86,7 +87,7 @@ impl Receiving {
 
     pub fn piece(
         &mut self,
-        piece: &Bytes,
+        (piece, now): (&Bytes, Instant),
         (most, room): (u64, usize),
         (open, number, keeper): (&mut OpenPart, u64, &Keeper),
     ) -> io::Result<()> {
@@ -102,7 +103,7 @@ impl Receiving {
         let mut speed = self.speed.as_mut();
         if speed
             .as_mut()
-            .is_some_and(|speed| !speed.is_enough(piece.len(), Instant::now()))
+            .is_some_and(|speed| !speed.is_enough(piece.len(), now))
         {
             // What is on the disk stays there, to be resumed.
             self.state = State::Over(Over::TooSlow);
