@@ -3,6 +3,7 @@
 use hecaton_fetch::run::Snapshot;
 use serde_json::Value;
 
+use crate::scripted_server::{Scripted, Sent, response};
 use crate::sites::Site;
 use crate::support::{World, ending, hecaton, until};
 
@@ -141,4 +142,52 @@ fn the_time_that_is_left_has_the_crawl_delay_in_it() {
         "{seen:?}"
     );
     assert!(status.stdout.contains(" 49 min "), "{}", status.stdout);
+}
+
+#[test]
+fn a_redirect_into_a_forbidden_path_says_what_was_sent() {
+    let redirect = |to: &str| {
+        let head = format!("HTTP/1.1 302 X\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n");
+        Sent::Kept(head.into_bytes())
+    };
+    let rules = "User-agent: *\nDisallow: /secret\n";
+    let other = Scripted::start(move |_, _| response(200, "", rules));
+    let abroad = other.url("/secret/2");
+    let server = Scripted::start(move |path, _| match path {
+        "/robots.txt" => response(200, "", rules),
+        "/near" => redirect("/secret/1"),
+        "/twice" => redirect("/near"),
+        "/far" => redirect(&abroad),
+        _ => response(200, "", ""),
+    });
+    let world = World::new();
+    let paths = ["/near", "/twice", "/far", "/secret/3"];
+    let list = world.write("urls.txt", paths.iter().map(|path| server.url(path)));
+    world.run_to(3, &list, &["--robots", "--redirects-to", "any"]);
+    let records = world.records();
+    let near = server.url("/secret/1");
+    for (number, attempts, location) in [
+        (0, 1, Some(near.clone())),
+        (1, 2, Some(near)),
+        (2, 1, Some(other.url("/secret/2"))),
+        (3, 0, None),
+    ] {
+        let record = &records[&number];
+        assert_eq!(
+            (&record["outcome"], &record["why"]),
+            (&"skipped".into(), &"robots".into())
+        );
+        assert_eq!(record["attempts"], attempts, "{record}");
+        assert_eq!(record["location"].as_str(), location.as_deref(), "{record}");
+    }
+    let statuses: Vec<_> = (0..4)
+        .map(|number| records[&number]["status"].as_u64())
+        .collect();
+    assert_eq!(statuses, [Some(302), Some(302), Some(302), None]);
+    let forbidden = server.came().into_iter().chain(other.came());
+    assert!(
+        !forbidden
+            .into_iter()
+            .any(|came| came.path.starts_with("/secret"))
+    );
 }

@@ -35,6 +35,8 @@ pub struct Ending<'a> {
     pub onward: Option<&'a Way>,
     /// The response, if it counts.
     pub response: Option<&'a Response>,
+    /// The status of the redirect that led here, where no response counts.
+    pub redirect: Option<u16>,
     /// The names of the headers to keep, in lower case.
     pub headers: &'a [String],
     /// An error: its kind, its phase, and a sentence.

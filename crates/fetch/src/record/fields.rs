@@ -149,9 +149,9 @@ fields! {
     /// Where the redirects lead next, while they wait for a round of their own; or the next page.
     onward: Option<Way> [default, skip_serializing_if = "Option::is_none"] =
         Written::By(|it, line| json(line, it.onward)), [];
-    /// The status of the response.
+    /// The status of the response, or of the redirect after which nothing more was sent.
     status: Option<u16> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
-        [name("status", Integer, |it| it.status.map(u64::from).into(), |it| it.response.map(|it| u64::from(it.status())).into())];
+        [name("status", Integer, |it| it.status.map(u64::from).into(), |it| it.response.map(hecaton::Response::status).or(it.redirect).map(u64::from).into())];
     /// The headers of the response that `--keep-header` names, in lower case; all values of each, with commas between
     /// them.
     headers: BTreeMap<String, String> [default, skip_serializing_if = "BTreeMap::is_empty"] = Written::By(headers), [];

@@ -18,6 +18,8 @@ pub struct Onward {
     pub url: String,
     /// How many redirects led there.
     pub followed: u32,
+    /// The status of the redirect, if one led there in this run.
+    pub status: Option<u16>,
     /// How many requests were sent before it.
     pub before: u32,
     /// Whether the request became a GET on the way: its body, and what describes that, stay behind.
@@ -74,6 +76,7 @@ pub fn step<'a>(
         has_left: earlier.is_some_and(|onward| onward.has_left) || here.origin() != there.origin(),
         is_get: earlier.is_some_and(|onward| onward.is_get) || becomes_get,
         followed: followed + 1,
+        status: Some(status),
         before: 0,
         url,
     })
@@ -99,6 +102,7 @@ pub fn next_page(
                 || here.origin() != there.origin(),
             is_get: earlier.is_some_and(|onward| onward.is_get),
             followed: 0,
+            status: None,
             before: 0,
             url,
         }),

@@ -29,6 +29,19 @@ pub struct Tried {
     pub page: Option<u32>,
 }
 
+/// What was sent of an input of which nothing more is sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sent<'a> {
+    /// How often it was tried.
+    pub attempts: u32,
+    /// Where a redirect or a page led, which was not fetched.
+    pub location: Option<&'a str>,
+    /// The status of that redirect.
+    pub redirect: Option<u16>,
+    /// The number of the page, behind the first.
+    pub page: Option<u32>,
+}
+
 /// The parts of a response that are recorded.
 #[derive(Default)]
 pub struct KeptResponse<'a> {
@@ -206,35 +219,21 @@ impl RecordWriter {
         write(out, &ending);
     }
 
-    /// An input for which no request is sent, and why.
+    /// An input for which no request is sent, or no further one, and why.
     pub fn unsent(
         &mut self,
         out: &mut Vec<u8>,
         about: (&Planned, Option<&Rendered<'_>>),
-        outcome: Outcome,
-        why: &str,
-    ) {
-        let why = Some(why);
-        write(
-            out,
-            &Ending {
-                why,
-                ..of(about, outcome)
-            },
-        );
-    }
-
-    /// An input whose host was given up, after this many tries of the input.
-    pub fn unreached(
-        &mut self,
-        out: &mut Vec<u8>,
-        about: (&Planned, Option<&Rendered<'_>>),
-        attempts: u32,
+        (outcome, why): (Outcome, &str),
+        sent: &Sent<'_>,
     ) {
         let ending = Ending {
-            why: Some("its host was down"),
-            attempts,
-            ..of(about, Outcome::Unreached)
+            why: Some(why),
+            attempts: sent.attempts,
+            location: sent.location,
+            redirect: sent.redirect,
+            page: sent.page,
+            ..of(about, outcome)
         };
         write(out, &ending);
     }
@@ -338,8 +337,8 @@ mod tests {
         RecordWriter::default().unsent(
             &mut out,
             (&planned, Some(&rendered)),
-            Outcome::Skipped,
-            "duplicate",
+            (Outcome::Skipped, "duplicate"),
+            &Sent::default(),
         );
         let record: Record = serde_json::from_slice(&out).unwrap();
         assert_eq!((record.n, record.line, &record.columns), (7, 9, &columns));

@@ -34,6 +34,7 @@ impl Driver<'_> {
             Unfollowed::OtherPart(onward) => format!("{} is of another part", onward.url),
         };
         let about = (&pending.planned, Some(rendered));
-        part.unsent(&mut self.records, about, Outcome::Skipped, &why);
+        let unsent = (Outcome::Skipped, &*why);
+        part.unsent(&mut self.records, about, unsent, &pending.sent());
     }
 }

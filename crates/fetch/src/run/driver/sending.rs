@@ -13,6 +13,7 @@ use crate::request::Rendered;
 use crate::robots::Robots;
 use crate::run::hosts::Next;
 use crate::run::limits::PartLimits;
+use crate::run::line::Sent;
 use crate::run::part::{OpenPart, Pending, Reading};
 use crate::run::supply::worker_name;
 use crate::segment::{Announced, announce};
@@ -84,7 +85,8 @@ impl Driver<'_> {
                 Next::Skip(pending) => {
                     let rendered = self.maker.render(&pending.planned.held);
                     let about = (&pending.planned, rendered.as_ref().ok());
-                    part.unreached(&mut self.records, about, pending.attempts);
+                    let unsent = (Outcome::Unreached, "its host was down");
+                    part.unsent(&mut self.records, about, unsent, &pending.sent());
                 }
                 Next::Wait(until) => {
                     next = [next, until].into_iter().flatten().min();
@@ -294,7 +296,13 @@ impl Driver<'_> {
         }
         let rendered = self.maker.render(&flight.pending.planned.held);
         let about = (&flight.pending.planned, rendered.as_ref().ok());
-        part.unsent(&mut self.records, about, Outcome::Invalid, reason);
+        // This try was counted when it began.
+        let sent = flight.pending.sent();
+        let sent = Sent {
+            attempts: sent.attempts.saturating_sub(1),
+            ..sent
+        };
+        part.unsent(&mut self.records, about, (Outcome::Invalid, reason), &sent);
     }
 
     /// Frees a slot: what was in it, and where its part is, if that is still worked on.

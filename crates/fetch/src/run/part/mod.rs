@@ -178,27 +178,16 @@ impl OpenPart {
         self.tally.records == self.inputs && self.in_flight == 0
     }
 
-    /// Writes the record of an input of which nothing is sent.
+    /// Writes the record of an input of which nothing is sent, or nothing more, and why.
     pub fn unsent(
         &mut self,
         writer: &mut line::RecordWriter,
         about: (&Planned, Option<&Rendered<'_>>),
-        outcome: Outcome,
-        why: &str,
+        (outcome, why): (Outcome, &str),
+        sent: &line::Sent<'_>,
     ) {
         let lines = self.record(outcome, false);
-        writer.unsent(lines, about, outcome, why);
-    }
-
-    /// Writes the record of an input whose host was given up.
-    pub fn unreached(
-        &mut self,
-        writer: &mut line::RecordWriter,
-        about: (&Planned, Option<&Rendered<'_>>),
-        attempts: u32,
-    ) {
-        let lines = self.record(Outcome::Unreached, false);
-        writer.unreached(lines, about, attempts);
+        writer.unsent(lines, about, (outcome, why), sent);
     }
 
     /// Counts a record; where its line goes.

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use crate::plan::{Content, Planned, Way};
 use crate::request::Onward;
+use crate::run::line::Sent;
 use crate::segment::Pages;
 
 /// An input whose request waits for its turn.
@@ -86,12 +87,23 @@ impl Pending {
                 onward: Some(Box::new(Onward {
                     url: way.url,
                     followed: way.followed,
+                    status: None,
                     before: way.attempts,
                     is_get: way.is_get,
                     has_left: way.has_left,
                 })),
                 ..pending
             },
+        }
+    }
+
+    /// What was sent of it so far.
+    pub fn sent(&self) -> Sent<'_> {
+        Sent {
+            attempts: self.attempts,
+            location: self.onward.as_ref().map(|onward| &*onward.url),
+            redirect: self.onward.as_ref().and_then(|onward| onward.status),
+            page: self.pages.as_ref().map(|pages| 1 + pages.number),
         }
     }
 

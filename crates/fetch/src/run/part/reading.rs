@@ -10,7 +10,7 @@ use crate::plan::{InputFile, Planned, Way};
 use crate::record::Outcome;
 use crate::request::{Maker, Onward, Rendered};
 use crate::run::hosts::Next;
-use crate::run::line::RecordWriter;
+use crate::run::line::{RecordWriter, Sent};
 use crate::segment::Pages;
 
 /// Inputs that are read from a group at once.
@@ -189,9 +189,9 @@ impl OpenPart {
                 ))
             }
         };
-        if let Some((outcome, why)) = unsent {
-            let rendered = rendered.as_ref().ok();
-            self.unsent(reading.writer, (&planned, rendered), outcome, why);
+        if let Some(unsent) = unsent {
+            let about = (&planned, rendered.as_ref().ok());
+            self.unsent(reading.writer, about, unsent, &Sent::default());
             return;
         }
         let Ok(rendered) = rendered else { return };
@@ -203,17 +203,21 @@ impl OpenPart {
             (input, self.limits.own_hosts.wrote(input, foreign))
         });
         match self.host(url, from, (cursor, reading.robots)) {
-            Err(why) => self.unsent(reading.writer, (&planned, None), Outcome::Invalid, &why),
+            Err(why) => {
+                let unsent = (Outcome::Invalid, &*why);
+                self.unsent(reading.writer, (&planned, None), unsent, &Sent::default());
+            }
             Ok((host, is_own)) => {
-                if let Some((outcome, why)) = self.forbids(host, url) {
-                    let about = (&planned, Some(&rendered));
-                    return self.unsent(reading.writer, about, outcome, why);
-                }
-                drop(rendered);
+                let forbidden = self.forbids(host, url);
+                let rendered = forbidden.map(|unsent| (unsent, rendered.into_owned()));
                 let mut pending = match (pages, way) {
                     (Some(pages), Some(way)) => Pending::at_page(pages, way, planned, cursor),
                     (_, way) => Pending::on(way, planned, cursor),
                 };
+                if let Some((unsent, rendered)) = rendered {
+                    let about = (&pending.planned, Some(&rendered));
+                    return self.unsent(reading.writer, about, unsent, &pending.sent());
+                }
                 pending.is_own = is_own;
                 self.queue(host, pending);
             }
@@ -280,9 +284,10 @@ impl OpenPart {
         match self.host(url, from, (pending.cursor, robots)) {
             Err(why) => return Err(Box::new((pending, Unfollowed::Refused(why)))),
             Ok((host, is_own)) => {
-                if let Some((outcome, why)) = self.forbids(host, url) {
+                if let Some(unsent) = self.forbids(host, url) {
+                    pending.onward = Some(Box::new(onward));
                     let about = (&pending.planned, Some(rendered));
-                    self.unsent(writer, about, outcome, why);
+                    self.unsent(writer, about, unsent, &pending.sent());
                     return Ok(());
                 }
                 (onward.before, pending.put_back) = (pending.attempts, 0);

@@ -144,9 +144,9 @@ impl OpenPart {
                 (None, Err(_)) => "",
             };
             match unsent(robots.verdict(url, self.limits.max_crawl_delay)) {
-                Some((outcome, why)) => {
+                Some(unsent) => {
                     let about = (&pending.planned, rendered.as_ref().ok());
-                    self.unsent(writer, about, outcome, why);
+                    self.unsent(writer, about, unsent, &pending.sent());
                 }
                 None => {
                     drop(rendered);
