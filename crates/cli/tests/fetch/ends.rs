@@ -28,7 +28,7 @@ fn one_input_without_a_good_response_is_reported_by_the_status() {
     let world = World::new();
     let list = mixed(&world, 18, 1);
     let ended = world.run_to(4, &list, &[]);
-    let why = "1 of 19 inputs have no good response (other responses 1): `hecaton fetch again";
+    let why = "1 of 19 inputs has no good response (other responses 1): `hecaton fetch again";
     assert!(ended.stderr.contains(why), "{}", ended.stderr);
     assert!(ended.stderr.contains("--fail-if"), "{}", ended.stderr);
     world.run_to(0, &list, &["--fail-if", "never"]);

@@ -119,9 +119,10 @@ fn incomplete(tally: &Tally, home: &str) -> String {
         .map(|(name, number)| format!("{name} {}", count(number)))
         .collect();
     format!(
-        "{} of {} inputs have no good response ({}): `hecaton fetch again {home}` sends failures again, and --fail-if sets how many are allowed",
+        "{} of {} inputs {} no good response ({}): `hecaton fetch again {home}` sends failures again, and --fail-if sets how many are allowed",
         count(tally.not_ok()),
         count(tally.records),
+        if tally.not_ok() == 1 { "has" } else { "have" },
         counts.join(", ")
     )
 }
@@ -172,7 +173,7 @@ mod tests {
                 panic!("{bad:?}");
             };
             assert!(
-                why.starts_with("1 of 10 inputs have no good response ("),
+                why.starts_with("1 of 10 inputs has no good response ("),
                 "{why}"
             );
             assert!(

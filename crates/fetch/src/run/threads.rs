@@ -311,8 +311,12 @@ fn joined(
         summary.written += ended.written;
     }
     if !is_over {
+        let have = match last.tally.records {
+            1 => "has its record",
+            _ => "have their record",
+        };
         let [done, all] = [last.tally.records, plan.inputs].map(count);
-        let so_far = format!("{done} of {all} inputs have their record; the same command resumes");
+        let so_far = format!("{done} of {all} inputs {have}; the same command resumes");
         return Err(match pause {
             Some(limit) => Error::Paused(format!("stopped after {limit}: {so_far}")),
             None => Error::Interrupted(format!("stopped as requested: {so_far}")),

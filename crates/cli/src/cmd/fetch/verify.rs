@@ -62,8 +62,9 @@ fn report(path: &Path, all: &Found, left: usize) -> Result<()> {
         crate::say!("and {} more", more + 1);
     }
     let whole = format!(
-        "{} are whole, and the stored bodies of {}",
+        "{} {} whole, and the stored bodies of {}",
         plural(all.records, "record"),
+        if all.records == 1 { "is" } else { "are" },
         count(all.bodies)
     );
     let path = path.display();
