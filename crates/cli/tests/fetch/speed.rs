@@ -191,20 +191,20 @@ fn more_than_the_bandwidth_is_neither_requested_nor_read() {
 fn the_pauses_of_a_limit_are_not_slowness_of_the_server() {
     let world = World::new();
     let server = crate::scripted_server::Scripted::start(|_, _| {
-        crate::scripted_server::response(200, "", &"x".repeat(120_000))
+        crate::scripted_server::response(200, "", &"x".repeat(3_000_000))
     });
     let list = world.write("urls.txt", std::iter::once(server.url("/")));
-    // The limit has the body take six seconds, and the server needs none of them.
+    // The limit has the body take five seconds, and the server needs none of them.
     let limits = [
         "--max-bandwidth",
-        "20k",
+        "600k",
         "--min-speed",
-        "10M/3s",
+        "100M/3s",
         "--retries",
         "0",
     ];
     world.run_to(0, &list, &[&limits[..], &["--keep-body", "files"]].concat());
-    assert_eq!(world.records()[&0]["bytes"], 120_000);
+    assert_eq!(world.records()[&0]["bytes"], 3_000_000);
 }
 
 #[test]

@@ -29,7 +29,12 @@ impl FromStr for StopAfter {
     type Err = String;
 
     fn from_str(text: &str) -> Result<StopAfter, String> {
-        let time = || humantime::parse_duration(text).ok();
+        // M is not a month here: 1.5M is a mistake.
+        let time = || {
+            humantime::parse_duration(text)
+                .ok()
+                .filter(|_| !text.ends_with('M'))
+        };
         let read = with_unit(text).map(StopAfter::Bytes);
         let read = read.or_else(|| time().map(StopAfter::Time));
         let read = read.filter(|limit| !limit.is_reached(Duration::ZERO, 0));
@@ -81,6 +86,7 @@ mod tests {
             "GB",
             "-1GB",
             "1.5x",
+            "1.5M",
             "99999999TB",
         ] {
             assert!(wrong.parse::<StopAfter>().is_err(), "{wrong}");
