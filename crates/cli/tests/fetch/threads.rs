@@ -135,7 +135,7 @@ fn ctrl_c_ends_all_threads_and_records_what_is_in_flight() {
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
     let ended = end_of(child);
     assert_eq!(ended.status, Some(130), "{}", ended.stderr);
-    let said = ended.stderr.matches("the same command resumes").count();
+    let said = ended.stderr.matches("stopped as requested").count();
     assert_eq!(said, 1, "{}", ended.stderr);
     world.run(&list, &arguments);
     assert_eq!(count(&world.records(), "response"), 4000);

@@ -85,8 +85,13 @@ pub fn shortfall(fail_if: Option<&str>, tally: &Tally, home: &str) -> Result<Opt
         return Ok(Some(Shortfall::Failed(why)));
     }
     if tally.records > 0 && tally.ok == 0 {
-        let records = count(tally.records);
-        let why = format!("the job failed: none of its {records} records has a good response");
+        let why = match tally.records {
+            1 => "the job failed: its record has no good response".to_owned(),
+            all => format!(
+                "the job failed: none of its {} records has a good response",
+                count(all)
+            ),
+        };
         return Ok(Some(Shortfall::Failed(why)));
     }
     let is_incomplete = fail_if.is_none() && tally.not_ok() > 0;
