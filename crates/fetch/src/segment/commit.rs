@@ -62,34 +62,52 @@ impl Tally {
         } += 1;
     }
 
-    /// Counts the records of another.
+    /// Counts the records of another. A file that was damaged may have any number, so sums end at the largest.
     pub fn add(&mut self, other: &Tally) {
-        self.records += other.records;
-        self.pages += other.pages;
-        self.ok += other.ok;
-        self.responses += other.responses;
-        self.unchanged += other.unchanged;
-        self.onward += other.onward;
-        self.errors += other.errors;
-        self.skipped += other.skipped;
-        self.unreached += other.unreached;
-        self.unknown += other.unknown;
-        self.invalid += other.invalid;
+        for (sum, more) in self.counts_mut().into_iter().zip(other.counts()) {
+            *sum = sum.saturating_add(more);
+        }
+    }
+
+    fn counts(&self) -> [u64; 11] {
+        self.clone().counts_mut().map(|count| *count)
+    }
+
+    fn counts_mut(&mut self) -> [&mut u64; 11] {
+        [
+            &mut self.records,
+            &mut self.pages,
+            &mut self.ok,
+            &mut self.responses,
+            &mut self.unchanged,
+            &mut self.onward,
+            &mut self.errors,
+            &mut self.skipped,
+            &mut self.unreached,
+            &mut self.unknown,
+            &mut self.invalid,
+        ]
     }
 
     /// Inputs without a good response, but for those that were skipped.
     pub fn not_ok(&self) -> u64 {
-        self.records.saturating_sub(self.ok + self.skipped)
+        self.records
+            .saturating_sub(self.ok)
+            .saturating_sub(self.skipped)
     }
 
     /// Responses that are not good.
     pub fn bad_responses(&self) -> u64 {
-        (self.responses + self.unchanged).saturating_sub(self.ok)
+        self.responses
+            .saturating_add(self.unchanged)
+            .saturating_sub(self.ok)
     }
 
     /// Inputs that were to be sent and have no good response.
     pub fn failed(&self) -> u64 {
-        self.responses + self.unchanged + self.errors + self.unreached - self.ok
+        let sent = [self.unchanged, self.errors, self.unreached];
+        let sent = sent.into_iter().fold(self.responses, u64::saturating_add);
+        sent.saturating_sub(self.ok)
     }
 }
 
