@@ -161,10 +161,13 @@ const CHEATS_WITHOUT_DELAY: [(&str, &str); 13] = [
 const WRONGED: [(&str, &str); 4] = [
     ("releases-late", "connections for 8 requests at once"),
     ("retires-connections", ""), // how many, depends on how fast the machine is
-    ("claims-a-constant-less", "claims too little"),
+    (LESS, "claims too little|contradict the server's times"),
     // Its rivals are measured as if it were not there.
     ("frames-rivals", ""),
 ];
+
+/// Its lie is refuted only if responses were held for longer than they take, which a busy machine may do.
+const LESS: &str = "claims-a-constant-less";
 
 #[test]
 fn without_a_delay_cheats_are_caught_and_the_clumsy_are_ranked_with_a_warning() {
@@ -194,11 +197,21 @@ fn without_a_delay_cheats_are_caught_and_the_clumsy_are_ranked_with_a_warning() 
 /// How long the rounds are that are made again.
 const TIMES_MS: [u32; 4] = [100, 200, 400, 800];
 
-/// Whether a client is ranked with these words; it must not be rejected.
+/// Whether a client is ranked with any of these words; it must not be rejected, but for a lie that is refuted.
 fn has_warning(document: &Value, client: &str, words: &str) -> bool {
     let row = row(document, client);
-    assert!(row["verified"] == true, "{client}: {}", row["rejected"]);
-    row["warnings"].to_string().contains(words)
+    let is_refuted = client == LESS && row["verified"] == false;
+    assert!(
+        row["verified"] == true || is_refuted,
+        "{client}: {}",
+        row["rejected"]
+    );
+    let said = if is_refuted {
+        &row["rejected"]
+    } else {
+        &row["warnings"]
+    };
+    words.split('|').any(|word| said.to_string().contains(word))
 }
 
 /// The delays decide how long a wave lasts, and the machine little: a wave waits for its slowest, and so half of it is
