@@ -21,7 +21,7 @@ fn reason(document: &Value, client: &str) -> String {
 fn is_ranked(document: &Value, client: &str) {
     let mut rows = document["rows"].as_array().unwrap().iter();
     let row = rows.rfind(|row| row["client"] == client);
-    let row = row.unwrap_or_else(|| panic!("{client} has no row"));
+    let row = row.unwrap_or_else(|| panic!("{client} has no row: {}", document["left_out"]));
     assert!(row["verified"] == true, "{client}: {}", row["rejected"]);
 }
 
