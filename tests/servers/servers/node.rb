@@ -20,8 +20,6 @@ module Servers
     include Listeners
     title "node-http2"
     program "node"
-    explains "GOAWAY", "on a busy machine it ends the connection before all responses that its GOAWAY promised have gone out; curl sees it too",
-      seen: /the connection ended before the response did/
 
     FEW = 100
 
