@@ -44,17 +44,14 @@ impl Names {
     pub fn claim(&mut self, wanted: &str, number: u64, usual: &str) -> io::Result<String> {
         let wanted = safe_name::path(wanted);
         let numbered = wanted.as_deref().map(|wanted| {
-            let (folder, name) = wanted
-                .rsplit_once('/')
-                .map_or(("", wanted), |(folder, name)| {
-                    (&wanted[..=folder.len()], name)
-                });
+            let (folder, name) = wanted.split_at(wanted.rfind('/').map_or(0, |slash| slash + 1));
             let (stem, ending) = safe_name::split(name);
             format!("{folder}{stem}-{number}{ending}")
         });
-        let own = format!("{}-{usual}", uuid::Uuid::new_v4());
+        let own = || format!("{}-{usual}", uuid::Uuid::new_v4());
         let names = wanted.into_iter().chain(numbered);
-        for name in names.chain([usual.to_owned(), own]) {
+        let names = names.chain([usual.to_owned()]);
+        for name in names.chain(std::iter::once_with(own)) {
             if self.is_free(&name) {
                 writeln!(self.log, "{number} {name}")?;
                 return Ok(name);

@@ -14,16 +14,10 @@ const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
 /// The path that a text names, with folders between slashes; none if nothing of it can be a name.
 pub fn path(text: &str) -> Option<String> {
-    let mut names: Vec<String> = text.split('/').filter_map(name).collect();
-    let file = match text.rsplit('/').next().and_then(name) {
-        Some(file) => {
-            names.pop();
-            file
-        }
-        None => return None,
-    };
-    names.truncate(MOST_FOLDERS);
-    names.push(file);
+    let (folders, file) = text.rsplit_once('/').unwrap_or(("", text));
+    let file = name(file)?;
+    let folders = folders.split('/').filter_map(name).take(MOST_FOLDERS);
+    let names: Vec<String> = folders.chain([file]).collect();
     Some(names.join("/"))
 }
 

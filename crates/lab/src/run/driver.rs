@@ -391,7 +391,9 @@ impl Driver {
             return Err(self.error(command, Problem::TooManyProcesses(self.most_processes)));
         }
         self.peak_kib = self.peak_kib.max(account::peak_memory_kib(&members));
-        held.look(self.account(), members::are_awake(&members));
+        if held.is_closed() {
+            held.look(self.account(), members::are_awake(&members));
+        }
         Ok(())
     }
 

@@ -24,9 +24,14 @@ impl<'a> Held<'a> {
         }
     }
 
+    /// Whether the server may hold responses. Otherwise nobody needs to look at the driver.
+    pub fn is_closed(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// Opens the gate if the driver has slept all the time in which a request could be on its way.
     pub fn look(&mut self, used: Account, is_awake: bool) {
-        if self.open.is_some() && self.asleep.long_enough(Instant::now(), used, is_awake) {
+        if self.asleep.long_enough(Instant::now(), used, is_awake) {
             self.open();
             self.asleep = Asleep::default();
         }

@@ -88,11 +88,14 @@ impl Driver<'_> {
         let response = outcome.as_ref().ok()?;
         let planned = &flight.pending.planned;
         let has_body = matches!(response.status(), 200..=203 | 205..=299);
+        let why = match has_body {
+            true => self.keeper.difference(planned, response, whole)?,
+            false => return None,
+        };
         let is_head = |rendered: Rendered<'_>| rendered.method == "HEAD";
-        if !has_body || self.maker.render(&planned.held).is_ok_and(is_head) {
+        if self.maker.render(&planned.held).is_ok_and(is_head) {
             return None;
         }
-        let why = self.keeper.difference(planned, response, whole)?;
         let (end, kind) = (End::Differs, "checksum");
         Some(Refusal { end, kind, why })
     }

@@ -81,10 +81,11 @@ fn learned(folder: &Folder, list: Option<&str>) -> Result<Learned> {
     each_record(folder, &mut |record| {
         numbers.insert(record.n);
         has_list |= list.is_some_and(|list| record.taken.get(list).is_some_and(Value::is_array));
-        items::rows(record, list)
-            .iter()
-            .for_each(|row| layout.add(row));
-        Result::Ok(true)
+        items::each_row(record, list, |row| {
+            layout.add(row);
+            Result::Ok(())
+        })?;
+        Ok(true)
     })?;
     match list.filter(|_| !has_list) {
         Some(list) => Err(Error::usage(format!(
@@ -102,9 +103,7 @@ fn fill<E: From<Error>>(
 ) -> std::result::Result<(), E> {
     each_record(folder, &mut |record| {
         if numbers.contains(record.n) {
-            for row in items::rows(record, list) {
-                table.add(&row).map_err(refused)?;
-            }
+            items::each_row(record, list, |row| table.add(row).map_err(refused))?;
         }
         Ok::<_, E>(true)
     })?;
