@@ -64,16 +64,13 @@ impl Tally {
 
     /// Counts the records of another. A file that was damaged may have any number, so sums end at the largest.
     pub fn add(&mut self, other: &Tally) {
-        for (sum, more) in self.counts_mut().into_iter().zip(other.counts()) {
-            *sum = sum.saturating_add(more);
+        let mut other = other.clone();
+        for (sum, more) in self.counts().into_iter().zip(other.counts()) {
+            *sum = sum.saturating_add(*more);
         }
     }
 
-    fn counts(&self) -> [u64; 11] {
-        self.clone().counts_mut().map(|count| *count)
-    }
-
-    fn counts_mut(&mut self) -> [&mut u64; 11] {
+    fn counts(&mut self) -> [&mut u64; 11] {
         [
             &mut self.records,
             &mut self.pages,

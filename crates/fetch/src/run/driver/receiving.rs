@@ -100,12 +100,9 @@ impl Receiving {
             self.state = State::Over(Over::TooLarge);
             return Ok(());
         }
-        let mut speed = self.speed.as_mut();
-        if speed
-            .as_mut()
-            .is_some_and(|speed| !speed.is_enough(piece.len(), now))
-        {
-            // What is on the disk stays there, to be resumed.
+        let speed = self.speed.as_mut();
+        if speed.is_some_and(|speed| !speed.is_enough(piece.len(), now)) {
+            // The file stays, to be resumed.
             self.state = State::Over(Over::TooSlow);
             return Ok(());
         }

@@ -1,7 +1,6 @@
 //! Requests for robots.txt: sent, read up to the limit, and applied.
 
 use std::collections::HashMap;
-
 use std::time::Duration;
 
 use hecaton::{InParts, Outcome, Part, Request, grown};

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hecaton_test_server::{Interval, RoundSpec};
+use hecaton_test_server::Interval;
 
 use super::length::Length;
-use super::requests::{LAT_EVERY, drawn};
+use super::requests::LAT_EVERY;
 use super::{Cell, Driver, Fact, Isolation, Noise, Round, Runner, Seen, nanoseconds};
 use crate::plan::Trial;
 use crate::run::Account;
@@ -47,10 +47,8 @@ impl Runner<'_> {
     ) -> Result<Round> {
         let (cell, count) = (&trial.cell, length.count);
         *self.sent.entry(driver.client().to_string()).or_default() += count;
-        let go = drawn(count);
-        let round = self.measured_round(cell, go.first, count, trial.block);
-        let (go, pace) = length.begin(go);
-        self.servers.open(cell, RoundSpec { pace, ..round });
+        let (go, round) = self.begin(trial, length);
+        self.servers.open(cell, round);
         let before = self.before(driver, cell)?;
         let (claim, wall) = driver.go(go.clone(), length.expected)?;
         let used = self.used(driver, before);

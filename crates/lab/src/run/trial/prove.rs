@@ -85,14 +85,12 @@ impl Runner<'_> {
     /// A proof: a round like a measured one, in which the server tries every response.
     fn try_all(&mut self, driver: &mut Driver, trial: &Trial, length: &Length) -> Result<Proof> {
         let (cell, count) = (&trial.cell, length.count);
-        let go = drawn(count);
-        let round = self.measured_round(cell, go.first, count, trial.block);
-        let (go, pace) = length.begin(go);
+        let (go, round) = self.begin(trial, length);
         let connections = cell.load.concurrency as u64;
         let reads_interim = self.interim.get(cell.first_name()) == Some(&true);
         let round = RoundSpec {
             // At a rate, nothing says how many are in flight.
-            gate: pace.is_none().then_some(cell.load.concurrency),
+            gate: round.pace.is_none().then_some(cell.load.concurrency),
             // A cut response is not held, so as many others are left as are to be in flight at once.
             cuts: (count / 2)
                 .min(MOST_CUTS * connections)
@@ -102,7 +100,6 @@ impl Runner<'_> {
                 true => Interim::Varied,
                 false => Interim::Never,
             },
-            pace,
             ..round
         };
         self.servers.open(cell, round);

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use hecaton_test_server::{Interim, RoundSpec};
 
+use super::length::Length;
 use super::{Cell, Go, Prepare, Runner, Verify, effect};
+use crate::plan::Trial;
 use crate::spec::{Expected, Job, Target};
 
 /// How long one request may take, delays aside, before a driver counts it as failed.
@@ -104,6 +106,14 @@ impl Runner<'_> {
             json: self.is_of_documents(cell),
             pace: None,
         }
+    }
+
+    /// What the driver and the test server receive for a round of a trial, which begins at once.
+    pub(super) fn begin(&self, trial: &Trial, length: &Length) -> (Go, RoundSpec) {
+        let go = drawn(length.count);
+        let round = self.measured_round(&trial.cell, go.first, length.count, trial.block);
+        let (go, pace) = length.begin(go);
+        (go, RoundSpec { pace, ..round })
     }
 
     /// Whether requests are for documents in JSON.
