@@ -106,18 +106,20 @@ module Servers
       lost(server, check, error).merge(seconds: seconds&.call)
     end
 
-    # Checks of servers that end connections while many requests are on their way. How many a server loses then depends
-    # on the load of the machine; curl, which does the same just afterwards, says whether it is the server's fault.
+    # Checks of servers that end connections under load, and the failure that a busy machine can then bring about. If
+    # curl has it too just afterwards, the server has lost the requests.
     LOADED = /\A(?:reload|GOAWAY)/
-    private_constant :LOADED
+    LOST = /: the connection ended before (?:the|a) response/
+    private_constant :LOADED, :LOST
 
-    # Failed, or explained if the server's file gives a reason and the message matches its pattern.
+    # Failed, or explained if the message matches the pattern of a reason: the one in the server's file, or that curl
+    # fails alike.
     def lost(server, check, error)
       note = message_of(error)
       note += "; the server has ended: #{server.last_words}" unless server.running?
       why, seen = server.class.explanations[check.name]
       report = { check: check.name, state: "failed", note: note, curl: check.curl(server) }
-      why, seen = "curl fails alike", // if LOADED.match?(check.name) && report[:curl] == :alike
+      why, seen = "curl fails alike", LOST if why.nil? && LOADED.match?(check.name) && report[:curl] == :alike
       why && note.match?(seen) ? report.merge(state: "explained", note: "#{why} [#{note}]") : report
     end
 
