@@ -320,7 +320,7 @@ fn judge(case: &Case, log: &Log, reported: &[Reported], facts: &Facts) -> (Verdi
 }
 
 /// A false claim about time: a call that took longer than until its reply came, or a response that was there before the server had begun
-/// to send one. What a driver does besides its call may take any time.
+/// to send one. A driver may take any time for the rest of its work.
 fn untrue_times(
     case: &Case,
     reported: &[Reported],

@@ -267,7 +267,7 @@ impl Subject for Clocked {
     }
 }
 
-/// The machine may be so busy that a driver starts or replies late. What is claimed of a call is bounded by the log.
+/// The machine may be so busy that a driver starts or replies late. The log alone bounds the time that it claims for a call.
 #[test]
 fn a_claim_about_time_is_refuted_by_the_log_alone() {
     let late = cases().into_iter().find(|case| case.id == "late-response");

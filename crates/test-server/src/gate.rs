@@ -6,8 +6,8 @@ use std::task::Waker;
 
 use tokio::task::yield_now;
 
-/// A request that has come through the network reaches the gate within so many turns of the runtime: one looks at the sockets, one reads,
-/// and a session of TLS or HTTP/2 takes some more.
+/// The turns of the runtime after which a request that has come through the network is at the gate: one looks at the sockets, and one
+/// reads. A session of TLS or HTTP/2 takes some more.
 const TURNS: usize = 8;
 
 /// Holds requests in generations: all of one are released together.

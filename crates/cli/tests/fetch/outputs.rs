@@ -101,7 +101,7 @@ fn no_table_is_written_over_what_is_the_jobs_own() {
     ] {
         refuses(&world, &world.path(path));
     }
-    // What is not the job's own may be there, and written again.
+    // Other files may be in the folder, and may be written again.
     for name in ["mine.csv", "mine.csv", "planned.csv"] {
         let exported = ending(&mut export(&world, &out.join(name)));
         assert_eq!(exported.status, Some(0), "{}", exported.stderr);

@@ -433,7 +433,7 @@ mod humantime_option {
     }
 }
 
-/// What has a text of its own, where it is optional.
+/// Optional values that are written and read as text.
 mod text_option {
     use std::fmt::Display;
     use std::str::FromStr;

@@ -94,7 +94,7 @@ impl Identity {
         }))
     }
 
-    /// What [`of`](Identity::of) found at this path, with the list that was read from there.
+    /// The identity of a list that was read from this path, where [`of`](Identity::of) found this before.
     pub fn complete(found: Option<Identity>, path: &Path, list: &Listed) -> Identity {
         let of_stream = || Identity {
             path: path.to_owned(),

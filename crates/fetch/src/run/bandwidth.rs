@@ -1,6 +1,6 @@
 //! `--max-bandwidth`: how many bytes of bodies the threads of a run may receive in a second, all together.
 //!
-//! What has come is paid for by time. Until it is, no request is sent and no further piece of a body is taken, so that
+//! Each byte costs time. Until the time has passed, no request is sent and no further piece of a body is taken, so that
 //! TCP slows the servers down. Requests go on to be polled meanwhile: none times out because of the pause.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -29,7 +29,7 @@ pub struct Tried {
     pub page: Option<u32>,
 }
 
-/// What was sent of an input of which nothing more is sent.
+/// What was sent for an input that gets no further request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sent<'a> {
     /// How often it was tried.

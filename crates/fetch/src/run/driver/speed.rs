@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::job::MinSpeed;
 
-/// What a body has brought in the current time.
+/// How many bytes a body has brought in the current time.
 pub(super) struct Speed {
     least: MinSpeed,
     since: Instant,
