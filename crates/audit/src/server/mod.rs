@@ -43,6 +43,9 @@ const TRIES: usize = 100;
 /// The longest wait for connections to end when the server goes down.
 const TO_GO_DOWN: Duration = Duration::from_secs(1);
 
+/// The longest wait for a free port: twice as long as Linux keeps the port of a connection that has ended.
+const TO_FREE_A_PORT: Duration = Duration::from_secs(120);
+
 /// How often a thread that accepts looks whether the server is to stop, if no connection wakes it: making one needs a
 /// descriptor, and there may be none.
 const TO_LOOK: Duration = Duration::from_secs(1);
@@ -74,7 +77,7 @@ impl Server {
         let main = if goes_down {
             numbered()
         } else {
-            TcpListener::bind("127.0.0.1:0")
+            any_port("127.0.0.1")
         };
         let main = main.context("no port is free on 127.0.0.1")?;
         if cases.iter().flat_map(|case| &case.calls).any(Call::is_long) {
@@ -82,12 +85,12 @@ impl Server {
             SockRef::from(&main).set_recv_buffer_size(SMALL_BUFFER)?;
         }
         let port = main.local_addr()?.port();
-        let other_port = TcpListener::bind("127.0.0.1:0")?;
+        let other_port = any_port("127.0.0.1")?;
         // Cookies ignore ports, so the other host may use any port.
         let other_host = TcpListener::bind((OTHER_HOST, port))
-            .or_else(|_| TcpListener::bind((OTHER_HOST, 0)))
+            .or_else(|_| any_port(OTHER_HOST))
             .with_context(|| format!("{OTHER_HOST} is not an address of this machine"))?;
-        let proxy = TcpListener::bind("127.0.0.1:0")?;
+        let proxy = any_port("127.0.0.1")?;
         let addresses = [
             main.local_addr()?,
             other_port.local_addr()?,
@@ -196,10 +199,8 @@ impl Server {
     fn end(&mut self) {
         self.shared.stop.store(true, Ordering::SeqCst);
         for listener in &self.listeners {
-            // Wakes the thread that accepts.
-            if let Ok(address) = listener.local_addr() {
-                drop(TcpStream::connect_timeout(&address, Duration::from_secs(1)));
-            }
+            // If it cannot, the thread looks by itself a moment later.
+            let _ = wake(listener);
         }
         for thread in self.threads.drain(..) {
             let _ = thread.join();
@@ -212,6 +213,28 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// A port that the system chooses. A connection keeps its port for a minute after its end (`TIME_WAIT`, RFC 9293 §3.3.2),
+/// so after thousands of them none may be free, and this waits until one is.
+fn any_port(host: &str) -> io::Result<TcpListener> {
+    let end = Instant::now() + TO_FREE_A_PORT;
+    loop {
+        match TcpListener::bind((host, 0)) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Wakes the thread that accepts, by a connection that is reset, so that no port is kept for it.
+fn wake(listener: &TcpListener) -> io::Result<()> {
+    let address = listener.local_addr()?;
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_linger(Some(Duration::ZERO))?;
+    socket.connect_timeout(&address.into(), Duration::from_secs(1))
 }
 
 /// A port that is chosen by its number. Only then does the system leave it to a socket that stops accepting. It is below
