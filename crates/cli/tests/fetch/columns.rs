@@ -347,3 +347,34 @@ fn each_item_of_a_list_is_a_row_with_the_number_of_its_input() {
         refused.stderr
     );
 }
+
+#[test]
+fn a_document_that_cannot_be_read_is_not_one_without_the_field() {
+    let server = Scripted::start(|path, _| match path {
+        "/page" => response(200, "", "<html>Sign in</html>"),
+        "/cut" => response(200, "", "{\"items\": [1"),
+        "/empty" => response(204, "", ""),
+        "/gone" => response(404, "", "gone"),
+        "/error" => response(200, "", "{\"error\": \"quota\"}"),
+        _ => response(200, "", "{\"items\": []}"),
+    });
+    let world = World::new();
+    let paths = ["/page", "/cut", "/empty", "/gone", "/error", "/good"];
+    let list = world.write("urls.txt", paths.iter().map(|path| server.url(path)));
+    // Without the field, all but one would be good.
+    let check = "status < 300 and not json:/error";
+    world.run_to(4, &list, &["--check", check]);
+    let records = world.records();
+    let ok: Vec<bool> = (0..6).map(|n| records[&n]["ok"] == true).collect();
+    assert_eq!(ok, [false, false, true, false, false, true], "{records:?}");
+    let why = |number: u64| records[&number]["why"].as_str().unwrap_or_default();
+    for number in 0..2 {
+        let why = why(number);
+        assert!(
+            why.starts_with("--check cannot tell: the body is not JSON"),
+            "{why}"
+        );
+    }
+    // The status decides, or the field does.
+    assert_eq!((why(3), why(4)), ("", ""));
+}

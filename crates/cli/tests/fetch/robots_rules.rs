@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::scripted_server::{Scripted, Sent, response};
 use crate::sites::Site;
-use crate::support::{World, ending, hecaton, until};
+use crate::support::{World, count, ending, hecaton, until};
 
 /// The rules of a site that has others for two robots.
 const GROUPS: &[(&str, &str)] = &[(
@@ -190,4 +190,73 @@ fn a_redirect_into_a_forbidden_path_says_what_was_sent() {
             .into_iter()
             .any(|came| came.path.starts_with("/secret"))
     );
+}
+
+/// How often a robots.txt was requested.
+fn files(paths: &[String]) -> usize {
+    paths.iter().filter(|path| *path == "/robots.txt").count()
+}
+
+#[test]
+fn rules_are_fetched_once_a_host_however_many_hosts_take_turns() {
+    const HOSTS: u32 = 1300;
+    let world = World::new();
+    let site = Site::start(&[("/robots.txt", "User-agent: *\nDisallow: /page/1x\n")]);
+    // Inputs so long that few of them wait at once: between two of a host, it has none that waits.
+    let query = "q".repeat(8000);
+    let url = |number: u32| {
+        let (turn, host, port) = (number / HOSTS, number % HOSTS, site.address.port());
+        format!("http://h{host}.localhost:{port}/page/{turn}x?{query}")
+    };
+    let list = world.write("urls.txt", (0..3 * HOSTS).map(url));
+    world.run(&list, &["--robots"]);
+    let records = world.records();
+    let hosts = HOSTS as usize;
+    assert_eq!(count(&records, "response"), 2 * hosts);
+    assert_eq!(count(&records, "skipped"), hosts);
+    assert_eq!(files(&site.paths()), hosts);
+}
+
+#[test]
+fn parts_that_share_a_host_share_its_rules() {
+    let world = World::new();
+    let site = Site::start(&[("/robots.txt", "User-agent: *\nDisallow: /page/secret\n")]);
+    let page = |n: u32| match n % 4 {
+        0 => format!("secret/{n}"),
+        _ => n.to_string(),
+    };
+    let urls = (0..40).map(|n| format!("http://{}/page/{}", site.address, page(n)));
+    let list = world.write("urls.txt", urls);
+    let parts = ["--per-host", "4", "--part-size", "10", "--threads", "4"];
+    world.run(&list, &[&["--robots"], &parts[..]].concat());
+    let records = world.records();
+    assert_eq!(
+        (count(&records, "response"), count(&records, "skipped")),
+        (30, 10)
+    );
+    let paths = site.paths();
+    assert_eq!((&*paths[0], files(&paths)), ("/robots.txt", 1));
+}
+
+#[test]
+fn redirects_into_another_part_find_the_rules_that_it_fetched() {
+    let other = Scripted::start(|_, _| response(200, "", ""));
+    let abroad = other.url("/page/2");
+    let server = Scripted::start(move |path, _| match path {
+        "/page/1" => response(302, &format!("Location: {abroad}\r\n"), ""),
+        _ => response(200, "", ""),
+    });
+    let world = World::new();
+    let urls = [server.url("/page/1"), other.url("/page/3")];
+    let list = world.write("urls.txt", urls.into_iter());
+    let parts = ["--redirects-to", "any", "--part-size", "1"];
+    world.run(&list, &[&["--robots"], &parts[..]].concat());
+    let paths = |server: &Scripted| {
+        let came = server.came().into_iter();
+        let mut paths: Vec<String> = came.map(|came| came.path).collect();
+        paths.sort_unstable();
+        paths
+    };
+    assert_eq!(paths(&server), ["/page/1", "/robots.txt"]);
+    assert_eq!(paths(&other), ["/page/2", "/page/3", "/robots.txt"]);
 }

@@ -1,5 +1,6 @@
 //! `and`, `or`, `not` and brackets around tests of any kind: `or` binds weakest, then `and`, then `not`.
 
+use std::convert::Infallible;
 use std::fmt::{self, Display, Formatter};
 
 use super::ExpressionError;
@@ -50,10 +51,17 @@ impl<T> Logic<T> {
 
     /// Whether the whole is true. `test` says whether one test is.
     pub(super) fn holds(&self, test: &dyn Fn(&T) -> bool) -> bool {
+        let decided = self.decide(&|it| Ok::<bool, Infallible>(test(it)));
+        decided.unwrap_or_else(|never| match never {})
+    }
+
+    /// Whether the whole is true, where nobody may know of some tests whether they are. The first of them is the error
+    /// if the others do not decide.
+    pub(super) fn decide<E>(&self, test: &dyn Fn(&T) -> Result<bool, E>) -> Result<bool, E> {
         match self {
-            Logic::Or(nodes) => nodes.iter().any(|node| node.holds(test)),
-            Logic::And(nodes) => nodes.iter().all(|node| node.holds(test)),
-            Logic::Not(node) => !node.holds(test),
+            Logic::Or(nodes) => joint(nodes, test, true),
+            Logic::And(nodes) => joint(nodes, test, false),
+            Logic::Not(node) => node.decide(test).map(|holds| !holds),
             Logic::Test(it) => test(it),
         }
     }
@@ -66,6 +74,23 @@ impl<T> Logic<T> {
             Logic::Test(it) => visit(it),
         }
     }
+}
+
+/// One of the nodes with the value `decisive` decides for all.
+fn joint<T, E>(
+    nodes: &[Logic<T>],
+    test: &dyn Fn(&T) -> Result<bool, E>,
+    decisive: bool,
+) -> Result<bool, E> {
+    let mut unknown = None;
+    for node in nodes {
+        match node.decide(test) {
+            Ok(holds) if holds == decisive => return Ok(decisive),
+            Ok(_) => {}
+            Err(why) => unknown = unknown.or(Some(why)),
+        }
+    }
+    unknown.map_or(Ok(!decisive), Err)
 }
 
 impl<T> Parser<'_, T> {

@@ -42,6 +42,12 @@ enum Test {
 pub trait Facts {
     /// The value of this field, if it is known.
     fn field(&self, field: &Field) -> Option<Value<'_>>;
+
+    /// Why nobody knows the value of a field for which [`field`](Facts::field) has none; without a reason, the field is
+    /// missing.
+    fn unknown(&self, _: &Field) -> Option<String> {
+        None
+    }
 }
 
 /// Where an expression cannot be read, and what was expected there.
@@ -82,7 +88,21 @@ impl Expression {
 
     /// Whether it holds.
     pub fn holds(&self, facts: &dyn Facts) -> bool {
-        self.0.holds(&|test| test.holds(facts))
+        self.0.holds(&|test| test.holds(facts.field(test.field())))
+    }
+
+    /// Whether it holds, where the values of some fields are unknown.
+    ///
+    /// # Errors
+    /// Why nobody knows it.
+    pub fn decide(&self, facts: &dyn Facts) -> Result<bool, String> {
+        self.0.decide(&|test| match facts.field(test.field()) {
+            None => match facts.unknown(test.field()) {
+                Some(why) => Err(why),
+                None => Ok(test.holds(None)),
+            },
+            value => Ok(test.holds(value)),
+        })
     }
 
     /// The fields that it names.
@@ -100,8 +120,7 @@ impl Expression {
 }
 
 impl Test {
-    fn holds(&self, facts: &dyn Facts) -> bool {
-        let value = facts.field(self.field());
+    fn holds(&self, value: Option<Value<'_>>) -> bool {
         match self {
             Test::Is(_) => value.is_some_and(|value| value != Value::Bool(false)),
             Test::Compare(field, comparison, literal) => {

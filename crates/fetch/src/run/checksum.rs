@@ -84,7 +84,11 @@ impl Checksums {
     }
 
     /// How a body differs from the checksum that its input names, if it does. An empty cell names none.
-    pub fn difference(&self, planned: &Planned, made: impl FnOnce() -> Digested) -> Option<String> {
+    pub fn difference<'a>(
+        &self,
+        planned: &Planned,
+        made: impl FnOnce() -> &'a Digested,
+    ) -> Option<String> {
         let (algorithm, prefix, column) = self.expected.as_ref()?;
         let Content::Columns(columns) = &planned.held else {
             return None;
@@ -96,8 +100,8 @@ impl Checksums {
         }
         let made = made();
         let made = match algorithm {
-            Algorithm::Sha256 => made.sha256,
-            Algorithm::Md5 => made.md5,
+            Algorithm::Sha256 => &made.sha256,
+            Algorithm::Md5 => &made.md5,
         };
         let made = hexadecimal(made.as_deref().unwrap_or_default());
         (made != named).then(|| {

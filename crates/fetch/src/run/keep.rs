@@ -1,6 +1,7 @@
 //! A response → what is recorded: whether it is good (`--check`), the values taken from its body (`--take`), and
 //! where its body goes.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
@@ -22,13 +23,37 @@ use crate::record::Ending;
 use crate::request::Rendered;
 use crate::segment::Recovered;
 use crate::sink::{
-    Digests, Files, Large, Partials, Sink, StoredResponse, TarShards, Warc, Whole, cut, keep_named,
-    keep_some, number_of, remove,
+    Digested, Digests, Files, Large, Partials, Sink, StoredResponse, TarShards, Warc, Whole, cut,
+    keep_named, keep_some, number_of, remove,
 };
 use crate::take::{Take, Taken, take_all};
 
 /// Where bodies are in a job's folder.
 pub const BODIES: &str = "bodies";
+
+/// A body that was received whole. Its digests are made once.
+#[derive(Default)]
+pub struct Arrived {
+    /// The file that it is in; with none, it is in the memory of its response.
+    pub whole: Option<Whole>,
+    digested: OnceCell<Digested>,
+}
+
+impl Arrived {
+    /// One in this file, or with its response.
+    pub fn new(whole: Option<Whole>) -> Arrived {
+        Arrived {
+            whole,
+            digested: OnceCell::new(),
+        }
+    }
+
+    /// How many bytes it has.
+    pub fn length(&self, response: &Response) -> u64 {
+        let in_memory = response.body().len() as u64;
+        self.whole.as_ref().map_or(in_memory, |whole| whole.length)
+    }
+}
 
 /// Decides what is recorded of responses.
 pub struct Keeper {
@@ -189,12 +214,20 @@ impl Keeper {
         &self,
         planned: &Planned,
         response: &Response,
-        whole: Option<&Whole>,
+        arrived: &Arrived,
     ) -> Option<String> {
-        self.checksums.difference(planned, || match whole {
-            Some(whole) => whole.digested.clone(),
-            None => self.checksums.digests().of(response.body()),
-        })
+        let digested = || self.digested(response, arrived);
+        self.checksums.difference(planned, digested)
+    }
+
+    /// The digests of a body.
+    fn digested<'a>(&self, response: &Response, arrived: &'a Arrived) -> &'a Digested {
+        match &arrived.whole {
+            Some(whole) => &whole.digested,
+            None => arrived
+                .digested
+                .get_or_init(|| self.digests().of(response.body())),
+        }
     }
 
     /// The large bodies of an attempt, with those that earlier attempts began.
@@ -282,34 +315,29 @@ impl Keeper {
         sink: &mut Sink,
         (planned, rendered): (&Planned, &Rendered<'_>),
         tried: &Tried,
-        (response, whole): (&Response, Option<Whole>),
+        (response, arrived): (&Response, Arrived),
     ) -> io::Result<KeptResponse<'_>> {
-        let length = response.body().len() as u64;
-        let bytes = whole.as_ref().map_or(length, |whole| whole.length);
-        let digested = match &whole {
-            Some(whole) => whole.digested.clone(),
-            None => self.digests().of(response.body()),
-        };
+        let bytes = arrived.length(response);
+        let digested = self.digested(response, &arrived).clone();
+        let whole = arrived.whole;
         let [sha256, md5] = self.checksums.recorded(&digested);
         let taken = match self.takes.is_empty() {
             true => Taken::default(),
             false => take_all(&self.takes, response.body(), content_type(response)),
         };
-        let ok = match &self.check {
-            Some(check) => check.holds(&ResponseFacts {
-                planned,
-                ending: &Ending {
-                    bytes: Some(bytes),
-                    ..of_response((planned, rendered), tried, response)
-                },
-                response,
-                taken: &taken.values,
-            }),
-            None => response.status() < 300,
-        };
         // A response without content by its status has no values, and is what it should be.
         let has_content = response.status() != 204 && rendered.method != "HEAD";
-        let why = taken.why.filter(|_| ok && has_content);
+        let facts = ResponseFacts {
+            planned,
+            ending: &Ending {
+                bytes: Some(bytes),
+                ..of_response((planned, rendered), tried, response)
+            },
+            response,
+            taken: &taken.values,
+        };
+        let (ok, undecided) = self.judge(&facts, has_content);
+        let why = taken.why.filter(|_| ok && has_content).or(undecided);
         let ok = ok && why.is_none();
         let name = self.name.as_ref();
         let name = name.map(|name| name.wanted(planned, &rendered.url, response));
@@ -338,6 +366,18 @@ impl Keeper {
             next: None,
             why,
         })
+    }
+
+    /// Whether a response is good, and why `--check` does not tell if it needs what cannot be read.
+    fn judge(&self, facts: &ResponseFacts<'_>, has_content: bool) -> (bool, Option<String>) {
+        let Some(check) = &self.check else {
+            return (facts.response.status() < 300, None);
+        };
+        match check.decide(facts) {
+            Ok(holds) => (holds, None),
+            Err(why) if has_content => (false, Some(format!("--check cannot tell: {why}"))),
+            Err(_) => (check.holds(facts), None),
+        }
     }
 
     /// Notes that a response of an earlier round still holds, where the place of bodies has a form for that.
@@ -436,4 +476,74 @@ fn ip_of(response: &Response) -> Option<IpAddr> {
 
 fn content_type(response: &Response) -> Option<&str> {
     std::str::from_utf8(response.header("content-type")?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+    use crate::plan::Content;
+    use crate::record::Columns;
+
+    /// The response "good".
+    fn good() -> Response {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let response = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood";
+            stream.write_all(response).unwrap();
+        });
+        let reactor = hecaton::Reactor::new().unwrap();
+        let client = hecaton::Client::new(hecaton::Config::new(std::time::Duration::from_secs(60)));
+        let request = hecaton::Request::get(&url).unwrap();
+        let response = reactor.block_on(client.send(request)).unwrap();
+        server.join().unwrap();
+        response
+    }
+
+    #[test]
+    fn the_digests_of_a_body_are_made_once() {
+        let home = tempfile::tempdir().unwrap();
+        let settings = ResultSettings {
+            verify: Some("sha256:digest".to_owned()),
+            sha256: true,
+            body: BodyStorage::None,
+            ..ResultSettings::default()
+        };
+        let keeper = Keeper::new(&settings, true, (&Folder::at(home.path()), None)).unwrap();
+        let (response, arrived) = (good(), Arrived::default());
+        // Those of another body, which nothing may make anew.
+        let other = keeper.digests().of(b"other");
+        let [named, _] = keeper.checksums.recorded(&other);
+        assert!(arrived.digested.set(other).is_ok());
+        let columns = [("digest".to_owned(), named.clone().unwrap())];
+        let planned = Planned {
+            number: 0,
+            line: 1,
+            held: Content::Columns(Box::new(Columns::from(columns))),
+            earlier: None,
+        };
+        assert_eq!(keeper.difference(&planned, &response, &arrived), None);
+        let rendered = Rendered {
+            method: "GET".into(),
+            url: "http://a.example/".into(),
+            headers: Vec::new(),
+            body: None,
+        };
+        let tried = Tried {
+            attempts: 1,
+            begun: SystemTime::now(),
+            location: None,
+            page: None,
+        };
+        let mut sink = keeper.sink(0, 0).unwrap();
+        let about = (&planned, &rendered);
+        let kept = keeper.keep(&mut sink, about, &tried, (&response, arrived));
+        assert_eq!(kept.unwrap().sha256, named);
+    }
 }

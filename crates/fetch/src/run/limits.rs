@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::hosts::{Healths, Limits};
 use super::own::OwnHosts;
+use super::sites::Sites;
 use crate::error::Result;
 use crate::host::HostNames;
 use crate::job::{Job, Pace, Rate};
@@ -61,6 +62,8 @@ pub struct PartLimits {
     pub own_hosts: OwnHosts,
     /// What is known of its hosts here, if other parts send to them too.
     pub healths: Option<Arc<Healths>>,
+    /// The robots.txt rules of its hosts, if these are obeyed.
+    pub sites: Option<Arc<Sites>>,
     /// The longest crawl delay of a host that gets requests.
     pub max_crawl_delay: Duration,
 }
@@ -85,13 +88,18 @@ impl PartLimits {
             own: own.collect(),
             own_hosts: OwnHosts::of(job),
             healths: None,
+            sites: None,
             max_crawl_delay: job.pace.max_crawl_delay,
         })
     }
 
     /// The same for a part that shares what is known of its hosts.
-    pub fn sharing(self, healths: Option<Arc<Healths>>) -> PartLimits {
-        PartLimits { healths, ..self }
+    pub fn sharing(self, healths: Option<Arc<Healths>>, sites: Option<Arc<Sites>>) -> PartLimits {
+        PartLimits {
+            healths,
+            sites,
+            ..self
+        }
     }
 
     /// The limits of a host that has its own.

@@ -37,6 +37,13 @@ impl Facts for ResponseFacts<'_> {
             Field::Taken(name) => self.taken.get(name).and_then(Value::of_json),
         }
     }
+
+    fn unknown(&self, field: &Field) -> Option<String> {
+        match field {
+            Field::Json(path) => pointer::exactly_at(self.response.body(), path).err(),
+            _ => None,
+        }
+    }
 }
 
 fn text(text: &str) -> Option<Value<'_>> {

@@ -19,6 +19,7 @@ use super::hosts::Healths;
 use super::own::Clients;
 use super::proxies::{self, Proxies};
 use super::settings;
+use super::sites::Sites;
 use super::slots::Slots;
 use super::supply::{GivenParts, SharedSupply, Supply, check_plan};
 use super::view::{Observer, Snapshot};
@@ -51,6 +52,8 @@ pub struct Options {
     pub note_progress: bool,
     /// Write how far this worker is, in a file of its own among those of all workers.
     pub note_worker: bool,
+    /// The robots.txt rules that earlier runs of this job in this process fetched.
+    pub sites: Arc<Sites>,
 }
 
 /// The result of a run.

@@ -10,6 +10,7 @@ use crate::request::Rendered;
 use crate::run::batches::Blame;
 use crate::run::fate::{End, Fate, Left, Purpose, Then, fate, wait};
 use crate::run::hosts::{Change, Ended, Span};
+use crate::run::keep::Arrived;
 use crate::run::line::kind_name;
 use crate::run::watch::News;
 use crate::sink::Whole;
@@ -32,7 +33,8 @@ impl Driver<'_> {
         let then = fate.then.within(self.left(&flight, index, now));
         match then {
             Then::Record if flight.pending.is_robots => {
-                self.robots_received((&flight, index), &outcome, &robots)
+                self.robots_received((&flight, index), &outcome, &robots);
+                Ok(())
             }
             Then::Record => self.settle(Last {
                 flight,
@@ -50,12 +52,15 @@ impl Driver<'_> {
     /// How an attempt ended, with its outcome and its body.
     fn seen(&mut self, slot: u32, came: Came, flight: &Flight) -> (End, hecaton::Outcome, Stored) {
         let (end, outcome, body) = match came {
-            Came::Again(outcome) => return (End::Continued, outcome, Stored::Whole(None)),
+            Came::Again(outcome) => {
+                return (End::Continued, outcome, Stored::Whole(Box::default()));
+            }
             Came::Outcome(outcome, whole) => {
-                let (end, body) = match self.difference(flight, &outcome, whole.as_ref()) {
-                    None => (End::of(&outcome, SystemTime::now()), Stored::Whole(whole)),
+                let arrived = Box::new(Arrived::new(whole));
+                let (end, body) = match self.difference(flight, &outcome, &arrived) {
+                    None => (End::of(&outcome, SystemTime::now()), Stored::Whole(arrived)),
                     Some(refusal) => {
-                        whole.into_iter().for_each(Whole::discard);
+                        arrived.whole.into_iter().for_each(Whole::discard);
                         (refusal.end, Stored::Refused(refusal))
                     }
                 };
@@ -83,13 +88,13 @@ impl Driver<'_> {
         &self,
         flight: &Flight,
         outcome: &hecaton::Outcome,
-        whole: Option<&Whole>,
+        arrived: &Arrived,
     ) -> Option<Refusal> {
         let response = outcome.as_ref().ok()?;
         let planned = &flight.pending.planned;
         let has_body = matches!(response.status(), 200..=203 | 205..=299);
         let why = match has_body {
-            true => self.keeper.difference(planned, response, whole)?,
+            true => self.keeper.difference(planned, response, arrived)?,
             false => return None,
         };
         let is_head = |rendered: Rendered<'_>| rendered.method == "HEAD";

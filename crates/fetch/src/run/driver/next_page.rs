@@ -23,8 +23,8 @@ impl Driver<'_> {
             ..flight.pending
         };
         let part = &mut self.open[index];
-        let writing = (&mut self.records, self.job.pace.robots);
-        let Err(unfollowed) = part.follow(pending, onward, rendered, writing) else {
+        let followed = part.follow(pending, onward, rendered, &mut self.records);
+        let Err(unfollowed) = followed else {
             return;
         };
         let (pending, why) = *unfollowed;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use hecaton::{InParts, Outcome, Part, Request, grown};
 
 use super::{Driver, Flight};
-use crate::error::Result;
 use crate::job::Reach;
 use crate::plan::Content;
 use crate::request::{Naming, Onward, Rendered, Step, step};
@@ -98,20 +97,14 @@ impl Driver<'_> {
         (flight, index): (&Flight, usize),
         outcome: &Outcome,
         file: &[u8],
-    ) -> Result<()> {
+    ) {
         if let Some(onward) = leads(flight, outcome) {
             self.open[index].follow_robots(flight.host, &flight.pending, onward);
-            return Ok(());
+            return;
         }
         let robot = self.naming.of(self.open[index].hosts.name(flight.host));
         let status = outcome.as_ref().ok().map(hecaton::Response::status);
         let robots = Robots::of_response(status, file, robot);
-        let of = self
-            .plan
-            .part(flight.part)?
-            .shard
-            .map_or(1, |shard| shard.of);
-        self.open[index].heed(flight.host, robots, of, &self.maker, &mut self.records);
-        Ok(())
+        self.open[index].heed(flight.host, robots, &self.maker, &mut self.records);
     }
 }

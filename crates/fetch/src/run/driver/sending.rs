@@ -27,9 +27,6 @@ const SOON: Duration = Duration::from_millis(2);
 /// Bytes of inputs that wait in memory, at most about so many, those of all threads.
 const MOST_HELD: usize = 12 << 20;
 
-/// The most bytes of robots.txt rules in memory, about, those of all threads.
-const MOST_RULES: usize = 16 << 20;
-
 impl Driver<'_> {
     /// Starts what may start. When to look again, if time alone keeps others from starting.
     pub(super) fn start(&mut self) -> Result<Option<Instant>> {
@@ -71,7 +68,6 @@ impl Driver<'_> {
                 file: &mut self.file,
                 maker: &self.maker,
                 writer: &mut self.records,
-                robots: self.job.pace.robots,
                 repeats: self.shared.repeats,
                 resend_unknown: self.shared.options.resend_unknown,
             };
@@ -81,8 +77,8 @@ impl Driver<'_> {
                     self.begin(index, host, pending, &mut intents);
                 }
                 // A skipped robots.txt has no record.
-                Next::Skip(pending) if pending.is_robots => {}
-                Next::Skip(pending) => {
+                Next::Skip(host, pending) if pending.is_robots => part.skip_robots(host),
+                Next::Skip(_, pending) => {
                     let rendered = self.maker.render(&pending.planned.held);
                     let about = (&pending.planned, rendered.as_ref().ok());
                     let unsent = (Outcome::Unreached, "its host was down");
@@ -149,7 +145,9 @@ impl Driver<'_> {
             return Ok(());
         };
         let healths = part.shard.map(|_| self.shared.healths.clone());
-        let limits = PartLimits::new(self.job, part.shard)?.sharing(healths);
+        let sites = self.job.pace.robots;
+        let sites = sites.then(|| self.shared.options.sites.clone());
+        let limits = PartLimits::new(self.job, part.shard)?.sharing(healths, sites);
         let open = OpenPart::open(self.folder, (part, &claim), limits, &self.keeper)?;
         self.found += open.tally.records;
         self.writer.open(claim, self.folder);
@@ -168,9 +166,8 @@ impl Driver<'_> {
     fn share_room(&mut self) {
         let groups: usize = self.open.iter().map(OpenPart::groups).sum();
         let threads = self.shared.threads;
-        let robots = MOST_RULES / threads / self.open.len().max(1);
         for part in &mut self.open {
-            part.make_room(MOST_HELD / threads / groups.max(1), robots);
+            part.make_room(MOST_HELD / threads / groups.max(1));
         }
     }
 
@@ -286,13 +283,8 @@ impl Driver<'_> {
         let part = &mut self.open[index];
         part.hosts.unstarted(flight.host);
         if flight.pending.is_robots {
-            return part.heed(
-                flight.host,
-                Robots::allow_all(),
-                1,
-                &self.maker,
-                &mut self.records,
-            );
+            let rules = Robots::allow_all();
+            return part.heed(flight.host, rules, &self.maker, &mut self.records);
         }
         let rendered = self.maker.render(&flight.pending.planned.held);
         let about = (&flight.pending.planned, rendered.as_ref().ok());

@@ -12,17 +12,16 @@ use crate::error::Result;
 use crate::plan::{Planned, Way};
 use crate::record::Outcome;
 use crate::request::{Onward, Rendered, Step, step};
-use crate::run::keep::Keeper;
+use crate::run::keep::{Arrived, Keeper};
 use crate::run::line::{RecordWriter, Tried};
 use crate::run::pages::Following;
 use crate::run::part::{OpenPart, Pending, Unfollowed};
-use crate::sink::Whole;
 use crate::take::{Alone, LARGE};
 
 /// The fate of a response's body.
 pub(super) enum Stored {
-    /// It was received whole: into this file, or, with none, into the memory of the response.
-    Whole(Option<Whole>),
+    /// It was received whole.
+    Whole(Box<Arrived>),
     /// It is of no use.
     Refused(Refusal),
     /// The job has the same body already; whether that response was good.
@@ -104,8 +103,8 @@ impl Driver<'_> {
             return Ok(());
         };
         let part = &mut self.open[index];
-        let writing = (&mut self.records, self.job.pace.robots);
-        let Err(unfollowed) = part.follow(flight.pending, onward, &rendered, writing) else {
+        let followed = part.follow(flight.pending, onward, &rendered, &mut self.records);
+        let Err(unfollowed) = followed else {
             return Ok(());
         };
         let (pending, why) = *unfollowed;
@@ -126,7 +125,7 @@ impl Driver<'_> {
             flight: pending,
             index,
             outcome,
-            body: Stored::Whole(None),
+            body: Stored::Whole(Box::default()),
         };
         self.record(last, tried, Some(why))
     }
@@ -150,7 +149,7 @@ impl Driver<'_> {
             _ => body,
         };
         let received = match (&body, outcome) {
-            (Stored::Whole(Some(whole)), _) => whole.length,
+            (Stored::Whole(arrived), Ok(response)) => arrived.length(response),
             (_, Ok(response)) => response.body().len() as u64,
             _ => 0,
         };
@@ -224,8 +223,8 @@ fn record(
             records.refused(out, about, tried, response, why);
         }
         (Ok(response), None) => {
-            let whole = match body {
-                Stored::Whole(whole) => whole,
+            let arrived = match body {
+                Stored::Whole(arrived) => arrived,
                 Stored::Refused(Refusal { kind, why, .. }) => {
                     let out = part.record(Outcome::Error, false);
                     records.without_body(out, about, tried, response, (kind, &why));
@@ -238,7 +237,7 @@ fn record(
                     return Ok(false);
                 }
             };
-            let mut kept = keeper.keep(&mut part.sink, about, tried, (response, whole))?;
+            let mut kept = keeper.keep(&mut part.sink, about, tried, (response, *arrived))?;
             // A response that is not good is the last page, even if it names a next one.
             match following.filter(|_| kept.ok) {
                 Some(Following::Page(onward)) => kept.next = Some(way_to(onward)),

@@ -39,6 +39,17 @@ pub struct Limits {
     pub max_retry_after: Duration,
 }
 
+/// Whether the inputs of a host wait for its robots.txt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// They do not.
+    Open,
+    /// They do: the request for the file alone may start. It is the first that waits.
+    Fetching,
+    /// They do, and nothing may start: another part fetches the file.
+    Shut,
+}
+
 /// How a request ended, as its host's limits see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ended {
@@ -110,8 +121,8 @@ pub(super) struct HostState<T> {
     pub is_ready: bool,
     /// Whether its time has not come: it is among the resting ones.
     pub is_resting: bool,
-    /// While its robots.txt is fetched.
-    pub is_gated: bool,
+    /// Whether its inputs wait for its robots.txt.
+    pub gate: Gate,
     /// Whether its next start is its first, or the first by another interval.
     pub awaits_turn: bool,
     /// The crawl delay between two requests.
@@ -147,7 +158,7 @@ impl<T> HostState<T> {
             next_slot: None,
             is_ready: false,
             is_resting: false,
-            is_gated: false,
+            gate: Gate::Open,
             awaits_turn: true,
             delay: Duration::ZERO,
             started: 0,
@@ -174,13 +185,14 @@ impl<T> HostState<T> {
 
     pub fn may_start(&self) -> bool {
         // While it is tried again, by one alone.
-        let most = if self.health.get().is_open() || self.is_gated {
-            1
-        } else {
-            self.most
+        let is_shut = match self.gate {
+            Gate::Open => false,
+            // What opens the gate may be delayed.
+            Gate::Fetching => self.delayed > 0,
+            Gate::Shut => true,
         };
-        // What opens the gate may be delayed.
-        let is_shut = self.is_gated && self.delayed > 0;
+        let is_open = self.gate == Gate::Open && !self.health.get().is_open();
+        let most = if is_open { self.most } else { 1 };
         let is_let = !self.is_resting && !is_shut && !self.health.get().is_given_up();
         is_let && self.in_flight < most && !self.waiting.is_empty()
     }

@@ -17,7 +17,7 @@ use foldhash::fast::FixedState;
 
 pub use self::health::{Change, Healths, Span};
 use self::host::HostState;
-pub use self::host::{Ended, Limits};
+pub use self::host::{Ended, Gate, Limits};
 pub use self::view::HostView;
 
 /// A start that is late by less does not put off those after it.
@@ -33,8 +33,8 @@ const MOST_REMEMBERED: usize = 1024;
 pub enum Next<T> {
     /// Start this one of the host.
     Start(u32, T),
-    /// Skip this one: its host was given up.
-    Skip(T),
+    /// Skip this one of the host: it was given up.
+    Skip(u32, T),
     /// Nothing until then, or until one ends.
     Wait(Option<Instant>),
 }
@@ -101,24 +101,28 @@ impl<T> Hosts<T> {
         self.hosts[number as usize].limit(limits);
     }
 
-    /// Lets one alone start, until [`open_gate`](Hosts::open_gate).
-    pub fn close_gate(&mut self, number: u32) {
-        self.hosts[number as usize].is_gated = true;
+    /// Has the inputs of a host wait, until [`open_gate`](Hosts::open_gate).
+    pub fn close_gate(&mut self, number: u32, gate: Gate) {
+        self.hosts[number as usize].gate = gate;
     }
 
-    /// Whether it is closed.
+    /// Whether they wait.
     pub fn is_gated(&self, number: u32) -> bool {
-        self.hosts[number as usize].is_gated
+        self.hosts[number as usize].gate != Gate::Open
     }
 
-    /// Opens the gate again, with this much time between two starts at least; what waited behind it, to be queued
-    /// again.
-    pub fn open_gate(&mut self, number: u32, delay: Duration) -> Vec<T> {
+    /// Opens the gate again; what waited behind it, to be queued again.
+    pub fn open_gate(&mut self, number: u32) -> Vec<T> {
         let host = &mut self.hosts[number as usize];
-        host.is_gated = false;
-        host.delay = delay;
-        host.awaits_turn = !delay.is_zero();
+        host.gate = Gate::Open;
         host.waiting.drain(..).collect()
+    }
+
+    /// Has a host keep this much time between two starts at least.
+    pub fn delay(&mut self, number: u32, delay: Duration) {
+        let host = &mut self.hosts[number as usize];
+        host.delay = delay;
+        host.awaits_turn |= !delay.is_zero();
     }
 
     /// The name of a host.
@@ -177,9 +181,7 @@ impl<T> Hosts<T> {
         self.wake(now);
         while let Some(number) = self.given_up.last().copied() {
             match self.hosts[number as usize].waiting.pop_front() {
-                Some(item) => {
-                    return Next::Skip(item);
-                }
+                Some(item) => return Next::Skip(number, item),
                 None => self.given_up.pop(),
             };
         }

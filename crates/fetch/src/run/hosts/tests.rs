@@ -210,12 +210,12 @@ fn a_run_of_failures_opens_the_breaker_one_tries_again_and_then_the_host_is_give
         let gone = end(&mut hosts, Ended::Badly, now);
         assert!(matches!(gone, Some(Change::GivenUp(after)) if after >= seconds(30)));
         let mut skipped = Vec::new();
-        while let Next::Skip(item) = hosts.next(now) {
+        while let Next::Skip(_, item) = hosts.next(now) {
             skipped.push(item);
         }
         assert_eq!(skipped, [6, 7, 8, 9]);
         hosts.push(0, 99);
-        assert!(matches!(hosts.next(now), Next::Skip(99)));
+        assert!(matches!(hosts.next(now), Next::Skip(0, 99)));
     }
 }
 
@@ -249,7 +249,7 @@ fn a_host_that_is_down_is_tried_until_its_time_is_over() {
             (limits.wait_out, limits.wait_out)
         );
         assert!(!hosts.is_down(0));
-        assert!(matches!(hosts.next(now), Next::Skip(_)));
+        assert!(matches!(hosts.next(now), Next::Skip(..)));
     }
 }
 
@@ -324,7 +324,7 @@ fn behind_a_gate_nothing_starts_while_what_opens_it_waits_for_another_try() {
     for limits in with_and_without_a_rate(FREELY) {
         let now = Instant::now();
         let mut hosts = filled(limits, 5);
-        hosts.close_gate(0);
+        hosts.close_gate(0, Gate::Fetching);
         assert_eq!(starts(&mut hosts, now), [0]);
         let later = now + Duration::from_secs(3);
         hosts.later(0, 0, later);
@@ -454,15 +454,29 @@ fn hosts_that_are_dead_or_rested_are_forgotten_too_and_those_that_are_tried_agai
 fn behind_a_gate_one_starts_and_the_others_wait_for_what_it_brings() {
     let mut now = Instant::now();
     let mut hosts = filled(FREELY, 5);
-    hosts.close_gate(0);
+    hosts.close_gate(0, Gate::Fetching);
     assert_eq!(starts(&mut hosts, now), [0]);
-    let waited = hosts.open_gate(0, Duration::from_secs(2));
+    let waited = hosts.open_gate(0);
+    hosts.delay(0, Duration::from_secs(2));
     assert_eq!(waited, [1, 2, 3, 4]);
     waited.into_iter().for_each(|item| hosts.push(0, item));
     end(&mut hosts, Ended::Well, now);
     assert_eq!(starts(&mut hosts, now), [1]);
     now += Duration::from_secs(2);
     assert_eq!(starts(&mut hosts, now), [2]);
+}
+
+#[test]
+fn behind_a_shut_gate_nothing_starts() {
+    let now = Instant::now();
+    let mut hosts = filled(FREELY, 5);
+    hosts.close_gate(0, Gate::Shut);
+    hosts.push_front(0, 5);
+    assert_eq!(starts(&mut hosts, now), [0; 0]);
+    for item in hosts.open_gate(0) {
+        hosts.push(0, item);
+    }
+    assert_eq!(starts(&mut hosts, now)[0], 5);
 }
 
 /// So many shards of one host, each with inputs of its own.
@@ -540,7 +554,7 @@ fn a_pause_holds_for_all_shards_of_a_host_and_so_does_its_end() {
         assert_eq!(gone, Some(Change::GivenUp(thirty)));
         for hosts in &mut shards {
             starts(hosts, later);
-            assert!(matches!(hosts.next(later), Next::Skip(_)));
+            assert!(matches!(hosts.next(later), Next::Skip(..)));
         }
     }
 }

@@ -13,7 +13,7 @@ use roaring::RoaringTreemap;
 use self::group::Group;
 pub use self::pending::Pending;
 pub use self::reading::{Reading, Unfollowed};
-use self::robots::Sites;
+use self::robots::Awaited;
 use super::hosts::Hosts;
 use super::keep::Keeper;
 use super::limits::PartLimits;
@@ -84,10 +84,8 @@ pub struct OpenPart {
     /// Inputs that begin at a further page.
     unfinished: Unfinished,
     last: LastHost,
-    /// The robots.txt rules of its hosts.
-    robots: Sites,
-    /// Bytes that may take.
-    robots_room: usize,
+    /// The robots.txt files that it waits for.
+    awaited: Awaited,
 }
 
 impl OpenPart {
@@ -148,8 +146,7 @@ impl OpenPart {
             intents: known.intents,
             unfinished: known.unfinished,
             last: LastHost::default(),
-            robots: Sites::default(),
-            robots_room: usize::MAX,
+            awaited: Awaited::default(),
         })
     }
 

@@ -69,6 +69,20 @@ impl Pending {
         }
     }
 
+    /// The request for a robots.txt at this URL.
+    pub fn robots(url: Box<str>, cursor: u16) -> Pending {
+        let planned = Planned {
+            number: u64::MAX,
+            line: 0,
+            held: Content::Url(url),
+            earlier: None,
+        };
+        Pending {
+            is_robots: true,
+            ..Pending::new(planned, cursor)
+        }
+    }
+
     /// One at its next page.
     pub fn at_page(pages: Pages, way: Way, planned: Planned, cursor: u16) -> Pending {
         Pending {

@@ -1,20 +1,35 @@
 //! Reads a part's inputs as far as there is need of them, and queues them at their hosts.
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use roaring::RoaringTreemap;
 
+use super::robots::Visited;
 use super::{FRAME, Group, OpenPart, Pending};
 use crate::error::{Error, Result};
 use crate::plan::{InputFile, Planned, Way};
 use crate::record::Outcome;
 use crate::request::{Maker, Onward, Rendered};
+use crate::robots::Robots;
 use crate::run::hosts::Next;
 use crate::run::line::{RecordWriter, Sent};
 use crate::segment::Pages;
 
 /// Inputs that are read from a group at once.
 const AT_ONCE: usize = 32;
+
+/// How often the part looks for a robots.txt that another part fetches.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// The host that a URL led to.
+struct Reached {
+    host: u32,
+    /// Whether the user wrote it as their own.
+    is_own: bool,
+    /// The rules of its robots.txt; none if its inputs wait for them, or if no rules are obeyed.
+    rules: Option<Arc<Robots>>,
+}
 
 /// Why a redirect is not followed here.
 pub enum Unfollowed {
@@ -32,8 +47,6 @@ pub struct Reading<'a> {
     pub maker: &'a Maker,
     /// Writes those that need none.
     pub writer: &'a mut RecordWriter,
-    /// Whether robots.txt decides what may be fetched.
-    pub robots: bool,
     /// The inputs that the plan found to be duplicates.
     pub repeats: &'a RoaringTreemap,
     /// Whether requests of which nobody knows whether they were sent are sent again.
@@ -46,22 +59,26 @@ impl OpenPart {
     /// # Errors
     /// When they cannot be read.
     pub fn next(&mut self, now: Instant, reading: &mut Reading<'_>) -> Result<Next<Pending>> {
+        if self.awaited.is_elsewhere() {
+            self.apply_awaited(reading);
+        }
         loop {
             match self.hosts.next(now) {
                 // Records without a request are written before more is read.
                 Next::Wait(_) if self.lines.len() >= FRAME => return Ok(Next::Wait(Some(now))),
                 Next::Wait(until) => {
                     if !self.read(reading)? {
-                        return Ok(Next::Wait(until));
+                        let look = self.awaited.is_elsewhere().then(|| now + LOOK);
+                        return Ok(Next::Wait(until.into_iter().chain(look).min()));
                     }
                 }
                 Next::Start(host, pending) => {
                     self.left_queue(&pending);
                     return Ok(Next::Start(host, pending));
                 }
-                Next::Skip(pending) => {
+                Next::Skip(host, pending) => {
                     self.left_queue(&pending);
-                    return Ok(Next::Skip(pending));
+                    return Ok(Next::Skip(host, pending));
                 }
             }
         }
@@ -103,10 +120,9 @@ impl OpenPart {
         self.groups.len()
     }
 
-    /// Sets how many bytes of waiting inputs each group may hold from now on, and how many bytes all robots.txt
-    /// rules.
-    pub fn make_room(&mut self, room: usize, robots: usize) {
-        (self.room, self.robots_room) = (room, robots);
+    /// Sets how many bytes of waiting inputs each group may hold from now on.
+    pub fn make_room(&mut self, room: usize) {
+        self.room = room;
     }
 
     pub(super) fn left_queue(&mut self, pending: &Pending) {
@@ -202,13 +218,14 @@ impl OpenPart {
             let foreign = self.last.is_foreign(input);
             (input, self.limits.own_hosts.wrote(input, foreign))
         });
-        match self.host(url, from, (cursor, reading.robots)) {
+        match self.host(url, from, cursor) {
             Err(why) => {
                 let unsent = (Outcome::Invalid, &*why);
                 self.unsent(reading.writer, (&planned, None), unsent, &Sent::default());
             }
-            Ok((host, is_own)) => {
-                let forbidden = self.forbids(host, url);
+            Ok(reached) => {
+                let rules = reached.rules.as_deref();
+                let forbidden = rules.and_then(|rules| self.forbids(rules, url));
                 let rendered = forbidden.map(|unsent| (unsent, rendered.into_owned()));
                 let mut pending = match (pages, way) {
                     (Some(pages), Some(way)) => Pending::at_page(pages, way, planned, cursor),
@@ -218,8 +235,8 @@ impl OpenPart {
                     let about = (&pending.planned, Some(&rendered));
                     return self.unsent(reading.writer, about, unsent, &pending.sent());
                 }
-                pending.is_own = is_own;
-                self.queue(host, pending);
+                pending.is_own = reached.is_own;
+                self.queue(reached.host, pending);
             }
         }
     }
@@ -235,14 +252,14 @@ impl OpenPart {
         (pages, way.or_else(|| earlier?.way.clone()))
     }
 
-    /// The host of a URL, and whether the user wrote it as their own; `from` is the URL that led there, and whether its
-    /// host is one's own. With `--robots`, the robots.txt of a new host is fetched first.
+    /// The host of a URL; `from` is the URL that led there, and whether its host is one's own. With `--robots`, the
+    /// robots.txt of a host is fetched first.
     fn host(
         &mut self,
         url: &str,
         from: Option<(&str, bool)>,
-        (cursor, robots): (u16, bool),
-    ) -> std::result::Result<(u32, bool), String> {
+        cursor: u16,
+    ) -> std::result::Result<Reached, String> {
         let (name, foreign) = self.last.of(url).map_err(|error| error.to_string())?;
         let own_hosts = &self.limits.own_hosts;
         let is_own = match from {
@@ -253,10 +270,19 @@ impl OpenPart {
         if let (true, Some(own)) = (is_new, self.limits.of(name)) {
             self.hosts.limit(host, own);
         }
-        if robots && (is_new || self.lacks_robots(host)) {
-            self.request_robots(host, url, (cursor, is_own));
-        }
-        Ok((host, is_own))
+        let visited = Visited {
+            host,
+            is_new,
+            is_own,
+            url,
+            cursor,
+        };
+        let rules = self.rules(&visited);
+        Ok(Reached {
+            host,
+            is_own,
+            rules,
+        })
     }
 
     /// Queues one for the URL that a redirect led to, behind what waits for that host; its own host is left.
@@ -268,7 +294,7 @@ impl OpenPart {
         mut pending: Pending,
         mut onward: Onward,
         rendered: &Rendered<'_>,
-        (writer, robots): (&mut RecordWriter, bool),
+        writer: &mut RecordWriter,
     ) -> std::result::Result<(), Box<(Pending, Unfollowed)>> {
         let url = &onward.url;
         let name = match self.last.of(url) {
@@ -281,10 +307,11 @@ impl OpenPart {
         let here = pending.onward.as_ref();
         let here = here.map_or(&*rendered.url, |earlier| &earlier.url);
         let from = Some((here, pending.is_own));
-        match self.host(url, from, (pending.cursor, robots)) {
+        match self.host(url, from, pending.cursor) {
             Err(why) => return Err(Box::new((pending, Unfollowed::Refused(why)))),
-            Ok((host, is_own)) => {
-                if let Some(unsent) = self.forbids(host, url) {
+            Ok(reached) => {
+                let rules = reached.rules.as_deref();
+                if let Some(unsent) = rules.and_then(|rules| self.forbids(rules, url)) {
                     pending.onward = Some(Box::new(onward));
                     let about = (&pending.planned, Some(rendered));
                     self.unsent(writer, about, unsent, &pending.sent());
@@ -292,12 +319,12 @@ impl OpenPart {
                 }
                 (onward.before, pending.put_back) = (pending.attempts, 0);
                 (pending.overrun, pending.has_reconnected) = (None, false);
-                pending.is_own = is_own;
+                pending.is_own = reached.is_own;
                 pending.onward = Some(Box::new(onward));
                 match pending.pages {
-                    None => self.queue(host, pending),
+                    None => self.queue(reached.host, pending),
                     // Few inputs are in the middle of their pages, because what is known of them takes memory.
-                    Some(_) => self.queue_first(host, pending),
+                    Some(_) => self.queue_first(reached.host, pending),
                 }
             }
         }

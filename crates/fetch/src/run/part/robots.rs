@@ -1,57 +1,67 @@
-//! robots.txt: fetched before anything else of a host, and obeyed.
-//!
-//! The rules take a bounded amount of memory, and hold for a day. If the rules of a host had to go or are older, its
-//! robots.txt is fetched again before more of its inputs are queued.
+//! robots.txt of a part's hosts: fetched before anything else of a host, by this part or another, and obeyed.
 
-use std::collections::{HashMap, VecDeque};
-use std::time::{Duration, Instant};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
 
-use super::{OpenPart, Pending};
-use crate::plan::{Content, Planned};
+use super::{OpenPart, Pending, Reading};
+use crate::plan::Content;
 use crate::record::Outcome;
 use crate::request::{Maker, Onward};
-use crate::robots::{Robots, Verdict};
+use crate::robots::{PATH, Robots, Verdict};
+use crate::run::hosts::Gate;
 use crate::run::line::RecordWriter;
+use crate::run::sites::{Claim, Known};
 
-/// How long rules hold (RFC 9309 §2.4).
-const HOLD: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// The rules of sites, by the numbers of their hosts.
-#[derive(Default)]
-pub struct Sites {
-    /// The rules, and when they came.
-    known: HashMap<u32, (Robots, Instant)>,
-    /// Hosts in the order in which they came; some are gone, or came again.
-    order: VecDeque<u32>,
-    bytes: usize,
+/// The file of a host.
+struct RobotsFile {
+    host: u32,
+    url: Box<str>,
+    /// The group of the input that needs it first.
+    cursor: u16,
+    /// Whether the user wrote the host as their own.
+    is_own: bool,
 }
 
-impl Sites {
-    fn forget(&mut self, host: u32) {
-        if let Some((robots, _)) = self.known.remove(&host) {
-            self.bytes -= robots.weight();
-        }
-    }
+/// An input's host that may have rules.
+pub(super) struct Visited<'a> {
+    pub host: u32,
+    /// Whether nothing was known of it.
+    pub is_new: bool,
+    /// Whether the user wrote it as their own.
+    pub is_own: bool,
+    /// The input's URL.
+    pub url: &'a str,
+    /// The input's group.
+    pub cursor: u16,
+}
 
-    /// Keeps the rules of a host, and forgets the oldest rules of others when memory is short.
-    fn keep(&mut self, host: u32, robots: Robots, (room, now): (usize, Instant)) {
-        self.forget(host);
-        self.order.retain(|other| *other != host);
-        self.bytes += robots.weight();
-        while self.bytes > room {
-            let Some(other) = self.order.pop_front() else {
-                break;
-            };
-            self.forget(other);
-        }
-        self.order.push_back(host);
-        self.known.insert(host, (robots, now));
+impl Visited<'_> {
+    /// The file of the host; none if there can be no URL of it.
+    fn file(&self) -> Option<RobotsFile> {
+        let url = url::Url::parse(self.url).ok()?.join(PATH).ok()?;
+        Some(RobotsFile {
+            host: self.host,
+            url: String::from(url).into(),
+            cursor: self.cursor,
+            is_own: self.is_own,
+        })
     }
+}
 
-    /// Whether the rules of a host are known and still hold.
-    fn has(&self, host: u32, now: Instant) -> bool {
-        let known = self.known.get(&host);
-        known.is_some_and(|(_, came)| now.saturating_duration_since(*came) < HOLD)
+/// The files that a part waits for.
+#[derive(Default)]
+pub(super) struct Awaited {
+    /// Those that it fetches, by the numbers of their hosts.
+    claims: HashMap<u32, Claim>,
+    /// Those that other parts fetch.
+    elsewhere: Vec<RobotsFile>,
+}
+
+impl Awaited {
+    /// Whether other parts fetch some.
+    pub fn is_elsewhere(&self) -> bool {
+        !self.elsewhere.is_empty()
     }
 }
 
@@ -69,37 +79,49 @@ fn unsent(verdict: Verdict) -> Option<(Outcome, &'static str)> {
 }
 
 impl OpenPart {
-    /// Requests a host's robots.txt before anything else.
-    pub(super) fn request_robots(&mut self, host: u32, url: &str, (cursor, is_own): (u16, bool)) {
-        self.robots.forget(host);
-        let Some(url) = url::Url::parse(url)
-            .ok()
-            .and_then(|url| url.join("/robots.txt").ok())
-        else {
-            return;
-        };
-        let held = Content::Url(String::from(url).into());
-        let planned = Planned {
-            number: u64::MAX,
-            line: 0,
-            held,
-            earlier: None,
-        };
-        self.hosts.close_gate(host);
-        self.queue_first(
-            host,
-            Pending {
-                is_robots: true,
-                is_own,
-                ..Pending::new(planned, cursor)
-            },
-        );
+    /// The rules of a host; none if its inputs wait for them, or if no rules are obeyed.
+    pub(super) fn rules(&mut self, visited: &Visited<'_>) -> Option<Arc<Robots>> {
+        let host = visited.host;
+        if self.hosts.is_gated(host) {
+            return None;
+        }
+        let sites = self.limits.sites.as_ref()?;
+        match sites.find(self.hosts.name(host), Instant::now()) {
+            Known::Rules(rules) => {
+                if visited.is_new {
+                    self.keep_delay(host, &rules);
+                }
+                return Some(rules);
+            }
+            Known::Awaited => {
+                self.awaited.elsewhere.push(visited.file()?);
+                self.hosts.close_gate(host, Gate::Shut);
+            }
+            Known::Nothing(claim) => self.request_robots(visited.file()?, claim),
+        }
+        None
     }
 
-    /// How a URL ends that a host's robots.txt, if it is known, keeps from being sent, and why.
-    pub(super) fn forbids(&self, host: u32, url: &str) -> Option<(Outcome, &'static str)> {
-        let (robots, _) = self.robots.known.get(&host)?;
-        unsent(robots.verdict(url, self.limits.max_crawl_delay))
+    /// How a URL ends that these rules keep from being sent, and why.
+    pub(super) fn forbids(&self, rules: &Robots, url: &str) -> Option<(Outcome, &'static str)> {
+        unsent(rules.verdict(url, self.limits.max_crawl_delay))
+    }
+
+    fn keep_delay(&mut self, host: u32, rules: &Robots) {
+        let delay = rules.delay().unwrap_or_default();
+        self.hosts
+            .delay(host, delay.saturating_mul(self.limits.usual.shards));
+    }
+
+    /// Requests a host's robots.txt before anything else.
+    fn request_robots(&mut self, file: RobotsFile, claim: Claim) {
+        self.awaited.claims.insert(file.host, claim);
+        self.hosts.close_gate(file.host, Gate::Fetching);
+        let pending = Pending {
+            is_own: file.is_own,
+            ..Pending::robots(file.url, file.cursor)
+        };
+        self.queue_first(file.host, pending);
     }
 
     /// Requests the URL that a host's robots.txt was redirected to, still before anything else of the host.
@@ -110,32 +132,52 @@ impl OpenPart {
         };
         let foreign = self.last.is_foreign(&onward.url);
         let is_own = self.limits.own_hosts.leads(here, (&onward.url, foreign));
-        let planned = Planned {
-            number: u64::MAX,
-            line: 0,
-            held: Content::Url(onward.url.as_str().into()),
-            earlier: None,
+        let pending = Pending {
+            is_own,
+            ..Pending::robots(onward.url.as_str().into(), from.cursor)
         };
         let pending = Pending {
-            is_robots: true,
-            is_own,
             onward: Some(Box::new(onward)),
-            ..Pending::new(planned, from.cursor)
+            ..pending
         };
         self.queue_first(host, pending);
     }
 
-    /// Applies the robots.txt of a host to the inputs that wait for it.
-    pub fn heed(
-        &mut self,
-        host: u32,
-        robots: Robots,
-        of: u32,
-        maker: &Maker,
-        writer: &mut RecordWriter,
-    ) {
-        let delay = robots.delay().unwrap_or_default().saturating_mul(of);
-        for pending in self.hosts.open_gate(host, delay) {
+    /// The request for a host's robots.txt is skipped, because the host was given up.
+    pub fn skip_robots(&mut self, host: u32) {
+        self.awaited.claims.remove(&host);
+    }
+
+    /// Keeps the robots.txt of a host that has just come, and applies it to the inputs that wait for it.
+    pub fn heed(&mut self, host: u32, robots: Robots, maker: &Maker, writer: &mut RecordWriter) {
+        let Some(sites) = &self.limits.sites else {
+            return;
+        };
+        let rules = sites.keep(self.hosts.name(host), robots, Instant::now());
+        self.awaited.claims.remove(&host);
+        self.apply(host, &rules, maker, writer);
+    }
+
+    /// Applies what other parts fetched meanwhile. The file of a part that has gone is fetched here.
+    pub(super) fn apply_awaited(&mut self, reading: &mut Reading<'_>) {
+        let Some(sites) = self.limits.sites.clone() else {
+            return;
+        };
+        for file in std::mem::take(&mut self.awaited.elsewhere) {
+            match sites.find(self.hosts.name(file.host), Instant::now()) {
+                Known::Rules(rules) => {
+                    self.apply(file.host, &rules, reading.maker, reading.writer);
+                }
+                Known::Awaited => self.awaited.elsewhere.push(file),
+                Known::Nothing(claim) => self.request_robots(file, claim),
+            }
+        }
+    }
+
+    fn apply(&mut self, host: u32, rules: &Robots, maker: &Maker, writer: &mut RecordWriter) {
+        let waited = self.hosts.open_gate(host);
+        self.keep_delay(host, rules);
+        for pending in waited {
             self.left_queue(&pending);
             let rendered = maker.render(&pending.planned.held);
             let url = match (&pending.onward, &rendered) {
@@ -143,7 +185,7 @@ impl OpenPart {
                 (None, Ok(rendered)) => &*rendered.url,
                 (None, Err(_)) => "",
             };
-            match unsent(robots.verdict(url, self.limits.max_crawl_delay)) {
+            match self.forbids(rules, url) {
                 Some(unsent) => {
                     let about = (&pending.planned, rendered.as_ref().ok());
                     self.unsent(writer, about, unsent, &pending.sent());
@@ -154,26 +196,5 @@ impl OpenPart {
                 }
             }
         }
-        let now = Instant::now();
-        self.robots.keep(host, robots, (self.robots_room, now));
-    }
-
-    /// Whether a host's robots.txt must be fetched before more of its inputs are queued.
-    pub(super) fn lacks_robots(&self, host: u32) -> bool {
-        !self.hosts.is_gated(host) && !self.robots.has(host, Instant::now())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rules_hold_for_a_day() {
-        let (mut sites, came) = (Sites::default(), Instant::now());
-        sites.keep(3, Robots::allow_all(), (1 << 20, came));
-        let day = Duration::from_secs(24 * 60 * 60);
-        assert!(sites.has(3, came) && sites.has(3, came + day - Duration::from_secs(1)));
-        assert!(!sites.has(3, came + day) && !sites.has(4, came));
     }
 }
