@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::support::{World, end_of, ending, hecaton};
+use crate::support::{World, end_of, ending, files, hecaton, unpacked};
 
 #[test]
 fn what_failed_is_sent_again_and_its_record_replaces_the_old_one() {
@@ -103,4 +103,47 @@ fn a_limit_that_the_parts_cannot_share_is_refused_before_anything_is_planned() {
     let other = ending(other.arg(world.out()));
     assert_eq!(other.status, Some(0), "{}", other.stderr);
     assert_eq!(world.server.summary().requests, 62);
+}
+
+#[test]
+fn parts_that_can_have_no_match_by_their_counts_are_not_read() {
+    let world = World::new();
+    let base = world.server.base_url();
+    let url = |n: u64| match n {
+        25 => format!("{base}/status/500?{n}"),
+        n => format!("{base}/r/{n}"),
+    };
+    let list = world.write("urls.txt", (0..40).map(url));
+    let limits = ["--part-size", "10", "--per-host", "4"];
+    world.run(
+        &list,
+        &[&limits[..], &["--retries", "0", "--breaker", "0"]].concat(),
+    );
+    let results = files(&world.out().join("results"));
+    let (failed, good): (Vec<_>, Vec<_>) = results
+        .iter()
+        .partition(|file| unpacked(file).contains("/status/500"));
+    assert_eq!((failed.len(), good.len()), (1, 3));
+    let again = |arguments: &[&str]| {
+        let mut command = hecaton(&["fetch", "again", "--plan", "--retries", "0"]);
+        ending(command.arg(world.out()).args(arguments))
+    };
+    // A part that is read would be found to be damaged.
+    let kept: Vec<_> = good
+        .iter()
+        .map(|file| std::fs::read(file).unwrap())
+        .collect();
+    for file in &good {
+        std::fs::write(file, "no results").unwrap();
+    }
+    let refused = again(&["--where", "url contains '/r/1'"]);
+    assert_eq!(refused.status, Some(1), "{}", refused.stderr);
+    let planned = again(&[]);
+    assert_eq!(planned.status, Some(0), "{}", planned.stderr);
+    for (file, bytes) in good.iter().zip(kept) {
+        std::fs::write(file, bytes).unwrap();
+    }
+    let before = world.server.summary().requests;
+    ending(hecaton(&["fetch", "again", "--retries", "0"]).arg(world.out()));
+    assert_eq!(world.server.summary().requests, before + 1);
 }

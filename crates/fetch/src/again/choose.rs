@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use roaring::RoaringTreemap;
 
+use super::spared::Spared;
 use crate::error::{Error, Result, at};
 use crate::expression::Expression;
 use crate::job::Job;
@@ -41,8 +42,10 @@ pub fn choose(
         round,
     };
     let mut parts = Vec::new();
+    let spared = Spared::of(pick, job)?;
     for part in &base.parts {
         let (selected, versions) = match pick {
+            _ if spared.has(folder, part)? => Default::default(),
             Pick::Matching(expression) => matching(folder, part.number, (expression, false))?,
             Pick::Changed(expression) => matching(folder, part.number, (expression, true))?,
             Pick::Lost => (crate::verify::part(folder, part)?.lost, Versions::new()),

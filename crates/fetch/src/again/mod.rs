@@ -8,6 +8,7 @@
 mod choose;
 mod merge;
 mod onward;
+mod spared;
 
 use std::fs;
 use std::io::ErrorKind;
