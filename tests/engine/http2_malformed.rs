@@ -76,6 +76,10 @@ fn malformed() -> Vec<(&'static str, Vec<u8>)> {
             "do not end",
             [head(0, &[0x88]), head(0, &field(0, b"x-a", b"1"))].concat(),
         ),
+        (
+            "too many empty DATA frames",
+            [head(0, &[0x88]), data(0, b"").repeat(10_001)].concat(),
+        ),
         ("WINDOW_UPDATE", frame(WINDOW_UPDATE, 0, 3, &[0; 4])),
         ("PRIORITY", frame(PRIORITY, 0, 3, &[0; 4])),
     ];
@@ -222,6 +226,22 @@ fn interim_responses_up_to_the_limit_are_skipped() {
     let (client, reactor) = client(|_| {});
     let response = reactor.block_on(client.send(Request::get(&url).unwrap()));
     assert_eq!(response.expect("a response").status(), 200);
+}
+
+/// `h2` would end the connection for a hundred of them.
+#[test]
+fn empty_frames_up_to_the_limit_are_skipped() {
+    let url = Raw::serve(|mut raw, _| {
+        let stream = raw.request().unwrap();
+        raw.head(stream, 0, &[]);
+        let empty = frame(DATA, 0, stream, b"");
+        let body = frame(DATA, END_STREAM, stream, b"ok");
+        raw.write(&[empty.repeat(10_000), body].concat());
+        raw.wait_for_end();
+    });
+    let (client, reactor) = client(|_| {});
+    let response = reactor.block_on(client.send(Request::get(&url).unwrap()));
+    assert_eq!(&response.expect("a response").body()[..], b"ok");
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use hecaton::{Config, Error, Kind, Phase, Streaming};
+use hecaton::{Config, Error, Kind, Phase, Request, Streaming};
 
-use crate::http2::World2;
+use crate::http2::{World2, client};
+use crate::http2_peer::{DATA, Raw, frame};
 
 impl World2 {
     fn open(&self, path: &str) -> Streaming {
@@ -115,4 +116,30 @@ fn limits_hold_and_short_bodies_are_errors_in_streams_too() {
         );
         assert!(world.get("/").is_ok());
     }
+}
+
+/// Small frames are joined only with others that have come, and only while their reader is busy.
+#[test]
+fn small_frames_come_when_their_reader_waits_whatever_follows_them() {
+    let url = Raw::serve(|mut raw, _| {
+        let (first, second) = (raw.request().unwrap(), raw.request().unwrap());
+        raw.head(first, 0, &[]);
+        raw.head(second, 0, &[]);
+        let small = [b"a", b"b", b"c"].map(|piece| frame(DATA, 0, first, piece));
+        let large = frame(DATA, 0, second, &[b'x'; 1000]);
+        // The rest of the large frame never comes.
+        raw.write(&[&small.concat()[..], &large[..500]].concat());
+        raw.wait_for_end();
+    });
+    let (client, reactor) = client(|config| config.timeout = Duration::from_secs(30));
+    let open = || client.open(Request::get(&url).unwrap());
+    reactor.block_on(async {
+        let (first, second) = tokio::join!(open(), open());
+        let (mut first, _second) = (first.unwrap(), second.unwrap());
+        let mut body = Vec::new();
+        while body.len() < 3 {
+            body.extend_from_slice(&first.chunk().await.unwrap().unwrap());
+        }
+        assert_eq!(body, b"abc");
+    });
 }

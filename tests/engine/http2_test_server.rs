@@ -252,3 +252,27 @@ fn faults_end_as_over_http1() {
     }
     assert!(world.get("/r/1").is_ok());
 }
+
+/// A server may send bodies in frames of a few bytes, faster than their readers take them. `h2` would end the connection
+/// for too many frames that wait.
+#[test]
+fn bodies_of_many_small_frames_share_a_connection() {
+    let world = World::plaintext(Http2::default(), |_| {});
+    let request = || world.request("/chunked/5000");
+    let whole = world.get("/chunked/5000").unwrap().body().len();
+    world.reactor.block_on(async {
+        let mut streams = Vec::new();
+        for _ in 0..20 {
+            streams.push(world.client.open(request()).await.unwrap());
+        }
+        // Nobody reads the last of them while the first is read.
+        for stream in &mut streams {
+            let mut read = 0;
+            while let Some(piece) = stream.chunk().await.unwrap() {
+                read += piece.len();
+            }
+            assert_eq!(read, whole);
+        }
+    });
+    assert_eq!(world.server.stop().connections, 1);
+}

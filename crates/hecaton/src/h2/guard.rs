@@ -2,8 +2,8 @@
 //! malformed response is no success.
 //!
 //! `h2` ends the connection for some errors of a stream, and ignores others. So the guard follows the bytes, frame by
-//! frame, before `h2` reads them. As long as nothing is wrong, each byte passes unchanged. When something is wrong, the
-//! guard first makes `h2` reset that stream, by a PRIORITY frame that makes the stream depend on itself (RFC 7540
+//! frame, before `h2` reads them. As long as nothing is wrong, each byte passes unchanged, except that small DATA frames
+//! of one stream are joined (`joined`), and empty ones left out. When something is wrong, the guard first makes `h2` reset that stream, by a PRIORITY frame that makes the stream depend on itself (RFC 7540
 //! §5.3.1). `h2` then ignores whatever comes on that stream. It still updates flow control and the table of HPACK,
 //! which all streams share.
 
@@ -15,6 +15,7 @@ use super::frames::{
     LARGEST, PADDED, PRIORITY, PUSH_PROMISE, RST_STREAM, SETTINGS, WINDOW_UPDATE, push_frame,
 };
 use super::hpack::{Decoder, Wrong};
+use super::joined::{Joined, SMALL};
 use super::observed::Observed;
 use super::precedence::Precedence;
 use super::response_state::Verdict;
@@ -45,6 +46,7 @@ pub(super) struct Guard {
     ends: Option<u32>,
     /// Whether the rest of the frame is dropped after all.
     drops: bool,
+    joined: Joined,
     decoder: Decoder,
     is_first: bool,
     /// Whether settings wait, which are the beginning of what is held then.
@@ -67,6 +69,7 @@ impl Guard {
             passing: 0,
             ends: None,
             drops: false,
+            joined: Joined::default(),
             decoder: Decoder::default(),
             is_first: true,
             waits: false,
@@ -76,8 +79,9 @@ impl Guard {
         }
     }
 
-    /// Decides again about settings that wait.
+    /// Decides again about what waits: small frames, and settings. No frame has passed in part while small frames wait.
     pub fn review(&mut self, observed: &Observed) {
+        self.joined.review(observed, &mut self.ready);
         if std::mem::take(&mut self.waits) {
             let held = std::mem::take(&mut self.held);
             self.feed(held, observed);
@@ -101,8 +105,9 @@ impl Guard {
     }
 
     /// The input has ended: held bytes pass unchanged.
-    pub fn end(&mut self) {
+    pub fn end(&mut self, observed: &Observed) {
         self.is_over = true;
+        self.joined.pass_all(observed, &mut self.ready);
         self.ready.append(&mut self.held);
     }
 
@@ -120,9 +125,12 @@ impl Guard {
         while at < buffer.filled().len() {
             let bytes = &buffer.filled()[at..];
             match self.step(bytes, observed) {
-                Step::Pass(count) => at += count,
-                Step::Change(count, changed) => {
-                    self.ready.extend_from_slice(&changed);
+                Step::Pass(count) if self.ready.is_empty() => at += count,
+                step @ (Step::Pass(count) | Step::Change(count, _)) => {
+                    match step {
+                        Step::Change(_, changed) => self.ready.extend_from_slice(&changed),
+                        _ => self.ready.extend_from_slice(&bytes[..count]),
+                    }
                     let rest = bytes[count..].to_vec();
                     buffer.set_filled(at);
                     self.feed(rest, observed);
@@ -135,6 +143,7 @@ impl Guard {
                 }
             }
         }
+        self.hand_over(buffer);
     }
 
     /// Filters bytes that are in no buffer of `h2`.
@@ -160,6 +169,7 @@ impl Guard {
         }
     }
 
+    /// The small frames that must come before what is decided are in `ready` afterwards.
     fn step(&mut self, bytes: &[u8], observed: &Observed) -> Step {
         if self.is_over {
             return Step::Pass(bytes.len());
@@ -179,12 +189,17 @@ impl Guard {
             }
         }
         if head.length > LARGEST {
-            return self.give_up(bytes);
+            return self.give_up(bytes, observed);
+        }
+        match head.kind {
+            DATA => {}
+            GOAWAY => self.joined.pass_all(observed, &mut self.ready),
+            _ => self.pass_joined(head.stream, observed),
         }
         match head.kind {
             DATA => self.data(head, bytes, observed),
             HEADERS => self.block(head, bytes, observed),
-            CONTINUATION | PUSH_PROMISE => self.give_up(bytes),
+            CONTINUATION | PUSH_PROMISE => self.give_up(bytes, observed),
             // With the first settings the peer has taken nothing back.
             SETTINGS
                 if !is_first
@@ -205,9 +220,12 @@ impl Guard {
         }
     }
 
-    /// Lets a frame pass as it comes.
+    /// Lets a frame pass as it comes. What may be a long time in coming must not hold up small frames that came before.
     fn begin(&mut self, head: FrameHead, bytes: &[u8], observed: &Observed) -> Step {
         self.passing = head.whole();
+        if self.passing > bytes.len() {
+            self.joined.pass_all(observed, &mut self.ready);
+        }
         self.pass(bytes, observed)
     }
 
@@ -228,7 +246,8 @@ impl Guard {
     }
 
     /// `h2` ends the connection for what comes now.
-    fn give_up(&mut self, bytes: &[u8]) -> Step {
+    fn give_up(&mut self, bytes: &[u8], observed: &Observed) -> Step {
+        self.joined.pass_all(observed, &mut self.ready);
         self.is_over = true;
         Step::Pass(bytes.len())
     }
@@ -236,6 +255,7 @@ impl Guard {
     /// Makes `h2` end the connection, by an invalid value of a setting.
     fn refuse(&mut self, bytes: &[u8], why: Wrong, observed: &Observed) -> Step {
         observed.refuse(why);
+        self.joined.pass_all(observed, &mut self.ready);
         self.is_over = true;
         let mut changed = Vec::new();
         push_frame(
@@ -253,22 +273,54 @@ impl Guard {
         let padding = match bytes.get(FRAME_HEAD) {
             _ if !head.has(PADDED) => 0,
             // No room for the padding's length: a connection error, as below.
-            _ if head.length == 0 => return self.give_up(bytes),
+            _ if head.length == 0 => return self.give_up(bytes, observed),
             Some(padding) => 1 + usize::from(*padding),
             None => return Step::Hold,
         };
         // Padding that fills the frame, or more, is a connection error (RFC 9113 §6.1). The END_STREAM of a frame that
         // `h2` refuses ends no body.
         let Some(count) = head.length.checked_sub(padding) else {
-            return self.give_up(bytes);
+            return self.give_up(bytes, observed);
         };
+        // The padding of joined frames would not fit into one.
+        let is_small = head.length < SMALL && !head.has(PADDED);
+        if is_small && bytes.len() < head.whole() {
+            return Step::Hold;
+        }
         let verdict = observed.weigh(head.stream, |state| state.data(count));
+        if is_small && verdict == Verdict::Fine && self.joins(head, bytes, observed) {
+            return Step::Change(head.whole(), Vec::new());
+        }
+        self.pass_joined(head.stream, observed);
         self.ends = head.has(END_STREAM).then_some(head.stream);
         self.drops = verdict == Verdict::Drop;
         match (self.begin(head, bytes, observed), verdict) {
             (Step::Pass(count), Verdict::Reset) => behind_a_reset(head.stream, &bytes[..count]),
             (step, _) => step,
         }
+    }
+
+    /// Joins a small frame with those of its stream that wait, if there are any or the frame shall wait itself.
+    fn joins(&mut self, head: FrameHead, bytes: &[u8], observed: &Observed) -> bool {
+        let ends = head.has(END_STREAM);
+        if head.length == 0 && !ends {
+            return observed.knows(head.stream);
+        }
+        let stays = !ends && observed.keeps(head.stream);
+        if !stays && !self.joined.has(head.stream) {
+            return false;
+        }
+        let payload = &bytes[FRAME_HEAD..head.whole()];
+        if self.joined.add(head.stream, payload) || !stays {
+            let (stream, flags) = (head.stream, head.flags & END_STREAM);
+            self.joined.pass(stream, flags, observed, &mut self.ready);
+            observed.on(stream, |state| state.end(ends));
+        }
+        true
+    }
+
+    fn pass_joined(&mut self, stream: u32, observed: &Observed) {
+        self.joined.pass(stream, 0, observed, &mut self.ready);
     }
 
     fn control(
@@ -318,16 +370,16 @@ impl Guard {
         let end = match self.end_of_block(head, bytes) {
             Ok(end) if end <= self.largest_block => end,
             Err(true) if bytes.len() <= self.largest_block => return Step::Hold,
-            _ => return self.give_up(bytes),
+            _ => return self.give_up(bytes, observed),
         };
         self.scanned = 0;
         observed.progresses();
         let frames = &bytes[..end];
         let Some((block, depends_on_itself)) = fields(head, frames) else {
-            return self.give_up(bytes);
+            return self.give_up(bytes, observed);
         };
         let Ok(said) = self.decoder.read(&block) else {
-            return self.give_up(bytes);
+            return self.give_up(bytes, observed);
         };
         let ends = head.has(END_STREAM);
         let verdict = observed.weigh(head.stream, |state| state.head(&said, ends));

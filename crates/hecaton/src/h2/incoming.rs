@@ -183,12 +183,22 @@ impl Incoming {
                     }
                     Poll::Ready(Ok(None)) => Poll::Ready(self.end()),
                     Poll::Ready(Err(error)) => Poll::Ready(self.stopped(&error)),
-                    Poll::Pending => timer.poll(cx).map(Err),
+                    Poll::Pending => self.wait(cx, timer),
                 },
                 Poll::Ready(Some(Err(error))) => Poll::Ready(self.stopped(&error)),
-                Poll::Pending => timer.poll(cx).map(Err),
+                Poll::Pending => self.wait(cx, timer),
             };
         }
+    }
+
+    /// Nothing has come.
+    fn wait(
+        &self,
+        cx: &mut Context<'_>,
+        timer: &mut PhaseTimer<'_>,
+    ) -> Poll<Result<Option<Bytes>, Failure>> {
+        self.permit.waits();
+        timer.poll(cx).map(Err)
     }
 }
 

@@ -125,7 +125,7 @@ impl<S: AsyncRead + Explains + Unpin> AsyncRead for Instrumented<S> {
             let read = read.map_err(|error| this.explain(error));
             let count = buffer.filled().len() - before;
             if count == 0 {
-                this.coming.end();
+                this.coming.end(&this.observed);
                 return match this.coming.hand_over(buffer) {
                     true => Poll::Ready(Ok(())),
                     false => Poll::Ready(this.lost.take().map_or(read, Err)),

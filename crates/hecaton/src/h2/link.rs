@@ -28,7 +28,8 @@ use crate::transport::wire::Wire;
 /// 9113 §6.9.1), because with a smaller one slow readers would hold up fast ones.
 const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
-/// Memory for many small frames until they are read; beyond it `h2` closes the connection.
+/// Memory for small frames until they are read; beyond it `h2` closes the connection. Since small frames are joined
+/// (`joined`), only padded ones can need so much.
 const FRAME_BUDGET: usize = 8 << 20;
 
 /// How much of a head `h2` reads, in multiples of `max_header_bytes`. `h2` ends the connection when the frames of one
@@ -165,8 +166,13 @@ impl Link {
     /// A reader is done with a piece of its body.
     pub fn note_taken(&self, taken: &mut Taken, piece: usize) {
         if self.window.grows(taken, piece) {
-            self.driver.wake();
+            self.wake();
         }
+    }
+
+    /// Gives the connection another turn.
+    pub fn wake(&self) {
+        self.driver.wake();
     }
 
     /// The error for which the peer ended the connection, if it did (GOAWAY).

@@ -2,9 +2,9 @@
 //! decides what the end of a stream or of a connection means.
 //!
 //! `link`, with `instrumented` and `frames`, is the connection itself, and `observed` is what is known about it.
-//! `guard`, with `blocks`, `hpack`, `huffman`, `precedence` and `response_state`, filters what reaches `h2`. `permit` is
-//! the right to a stream. `exchange`, with `head` (fields), `upload` and `incoming`, runs one request on one stream.
-//! `window` decides how much of a body may come ahead of its reader.
+//! `guard`, with `blocks`, `hpack`, `huffman`, `joined`, `reader`, `precedence` and `response_state`, filters what
+//! reaches `h2`. `permit` is the right to a stream. `exchange`, with `head` (fields), `upload` and `incoming`, runs one
+//! request on one stream. `window` decides how much of a body may come ahead of its reader.
 //!
 //! Decisions:
 //!
@@ -35,6 +35,8 @@
 //!   the largest there is, because a smaller one would let slow readers hold up fast ones.
 //! - `max_buffered` does not count windows, because a window is promised before the first byte comes. A limit for all
 //!   bodies could only delay the growth of windows. A smaller first window would slow down bodies from distant servers.
+//! - A body may come in many small DATA frames, faster than its reader takes them. `h2` keeps each of them apart and
+//!   ends the connection when they cost too much, so `guard` joins them while the reader is busy (`joined`).
 //! - A limit of zero streams is like any limit that is reached (RFC 9113 §6.5.2): the request opens another connection.
 //!   An idle connection with this limit is closed. Go and curl open another one, too. Requests that have their streams
 //!   already leave before `h2` reads a lower limit (`precedence`), because `h2` can neither send nor return them then.
@@ -48,10 +50,12 @@ mod hpack;
 mod huffman;
 pub(crate) mod incoming;
 mod instrumented;
+mod joined;
 pub(crate) mod link;
 mod observed;
 pub(crate) mod permit;
 mod precedence;
+mod reader;
 mod response_state;
 mod upload;
 mod window;

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::frames::NO_STREAM;
 use super::hpack::Wrong;
+use super::reader::Reader;
 use super::response_state::{ResponseState, Verdict};
 
 /// The greatest error code that HTTP/2 has (RFC 9113 §7).
@@ -22,7 +23,7 @@ const MOST_GONE: usize = 1024;
 /// Hashes numbers of streams; one lookup a frame. The client chose the numbers in the map, so a server cannot make them
 /// collide.
 #[derive(Default)]
-struct ByNumber(u64);
+pub(super) struct ByNumber(u64);
 
 impl Hasher for ByNumber {
     fn write(&mut self, bytes: &[u8]) {
@@ -208,6 +209,35 @@ impl Observed {
         let streams = self.streams();
         let state = streams.states.get(&stream)?;
         Some((state.body(), state.has_ended()))
+    }
+
+    /// The reader of this stream waits for bytes; whether some were kept back for it.
+    pub(super) fn waits(&self, stream: u32) -> bool {
+        let mut streams = self.streams();
+        let state = streams.states.get_mut(&stream);
+        state.is_some_and(|state| state.reader.waits())
+    }
+
+    /// Whether a small frame stays until its reader waits for it.
+    pub(super) fn keeps(&self, stream: u32) -> bool {
+        let mut streams = self.streams();
+        let state = streams.states.get_mut(&stream);
+        state.is_none_or(|state| state.reader.keeps())
+    }
+
+    /// The streams whose readers wait or have gone.
+    pub(super) fn which_wait(&self, all: impl Iterator<Item = u32>) -> Vec<u32> {
+        let streams = self.streams();
+        let waits = |stream: &u32| match streams.states.get(stream) {
+            Some(state) => state.reader == Reader::Waits,
+            None => true,
+        };
+        all.filter(waits).collect()
+    }
+
+    /// Whether the request on this stream has not ended.
+    pub(super) fn knows(&self, stream: u32) -> bool {
+        self.streams().states.contains_key(&stream)
     }
 
     /// Called with the observed bytes: the request on this stream begins to leave.

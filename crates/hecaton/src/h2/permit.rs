@@ -129,6 +129,16 @@ impl StreamPermit {
         self.link.observed.has_left(stream)
     }
 
+    /// The reader of the body waits for bytes. Those that were kept back for it come in another turn.
+    pub fn waits(&self) {
+        if self
+            .stream
+            .is_some_and(|stream| self.link.observed.waits(stream))
+        {
+            self.link.wake();
+        }
+    }
+
     /// Why the peer refused the whole connection, if it did so by TLS.
     pub fn refusal(&self) -> Option<&str> {
         self.link.observed.refusal()

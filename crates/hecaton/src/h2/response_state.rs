@@ -1,7 +1,12 @@
 //! The state of one stream, and whether it has a well-formed response (RFC 9113 §8.1).
 
 use super::hpack::{Block, Wrong};
+use super::reader::Reader;
 use crate::message::head::MOST_INTERIM;
+
+/// How many empty DATA frames one response may have. They do nothing, and some servers send one now and then; `h2` would
+/// end the connection for a hundred of them.
+const MOST_EMPTY: u32 = 10_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
@@ -36,6 +41,9 @@ pub(super) struct ResponseState {
     bodiless: bool,
     /// Bytes of the body.
     body: u64,
+    /// How many of its frames were empty.
+    empty: u32,
+    pub reader: Reader,
     /// Whether fields came after the body.
     trailers: bool,
     wrong: Option<Wrong>,
@@ -139,7 +147,11 @@ impl ResponseState {
             Phase::Body if self.bodiless && count > 0 => self.fail(
                 "it has a body, although responses to HEAD and of status 204 or 304 have none",
             ),
+            Phase::Body if count == 0 && self.empty == MOST_EMPTY => {
+                self.fail("too many empty DATA frames came")
+            }
             Phase::Body => {
+                self.empty += u32::from(count == 0);
                 self.body += count as u64;
                 Verdict::Fine
             }
