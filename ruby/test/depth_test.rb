@@ -1,5 +1,7 @@
-# Nothing overflows the stack. Not run by `rake sig`, whose checker takes minutes for so many calls.
+# Nothing overflows the stack, and a program that overflows its own stops nothing else. Not run by `rake sig`, whose
+# checker takes minutes for so many calls.
 require "test_helper"
+require "open3"
 
 class DepthTest < ServerTest
   # None of these does any I/O, so nothing but the batch itself keeps the stack flat.
@@ -36,5 +38,33 @@ class DepthTest < ServerTest
     again = ->(_) { request.on_complete(&again) if (left -= 1) >= 0 }
     request.on_complete(&again)
     assert_equal(-1, left)
+  end
+
+  LIB = File.expand_path("../lib", __dir__)
+
+  # Through `each`, so that the machine stack overflows first. Ruby then leaves whatever runs.
+  OVERFLOW = <<~'RUBY'
+    client = Hecaton::Client.new(timeout: 10)
+    calls = { "get" => -> { client.get(URL) }, "batch" => -> { client.batch { |batch| batch.get(URL) } },
+              "stream" => -> { client.get(URL, &:itself) }, "post" => -> { client.post(URL, body: "x") } }
+    call = calls.fetch(ARGV.first)
+    again = ->(deeper) { [1].each { call.(); deeper.(deeper) } }
+    overflows = lambda do
+      again.(again)
+    rescue SystemStackError => error
+      error.message
+    end
+    in_fiber = -> { Fiber.new { overflows.() }.resume }
+    puts Thread.new(&overflows).value, Thread.new(&in_fiber).value
+    puts Thread.new { client.get(URL).status }.value, client.get(URL).status
+  RUBY
+
+  def test_a_program_that_overflows_its_stack_in_a_request_can_send_others
+    %w[get batch stream post].each do |call|
+      script = "URL = #{url("/r/1").inspect}\n#{OVERFLOW}"
+      said, status = Open3.capture2e(RbConfig.ruby, "-I#{LIB}", "-rhecaton", "-e", script, call)
+      assert_predicate status, :success?, "#{call}: #{said}"
+      assert_equal ["stack level too deep"] * 2 + %w[200 200], said.lines(chomp: true), call
+    end
   end
 end

@@ -27,7 +27,7 @@ use crate::held::Held;
 use crate::hooks::{self, About, Decision, HookCalls, RubyHooks};
 use crate::process::ProcessLocal;
 use crate::request::Refused;
-use crate::{fibers, process, record, request};
+use crate::{fibers, gvl, process, record, request};
 
 /// The engine's batch, used by the thread that made it, or by the one that adopted it. `wait` holds the lock while it waits without the GVL.
 #[derive(TypedData)]
@@ -174,6 +174,7 @@ impl Batch {
     /// Fails while the batch waits, which only signal handlers and other fibers of its thread can cause. If such a
     /// handler forks, the batch waits for ever in the child.
     fn lock(&self, ruby: &Ruby) -> Result<MutexGuard<'_, ProcessLocal<Inner>>, Error> {
+        gvl::check_stack(ruby)?;
         self.inner
             .try_lock()
             .ok_or_else(|| match self.is_inherited() {

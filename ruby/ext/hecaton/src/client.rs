@@ -11,7 +11,6 @@ use magnus::{
 use crate::batch::Batch;
 use crate::body_source::{self, BodySource, Needs, RubyQueue};
 use crate::cookies::{Cookies, Home};
-use crate::fibers;
 use crate::guest::Guest;
 use crate::hooks::{HookCalls, RubyHooks};
 use crate::process::ProcessLocal;
@@ -19,7 +18,7 @@ use crate::request::given;
 use crate::settings::config;
 use crate::shared::{Shared, shared};
 use crate::stream::Stream;
-use crate::{record, request};
+use crate::{fibers, gvl, record, request};
 
 /// An engine client, and the reactor that it shares with all other clients of the process.
 pub struct Engine {
@@ -245,6 +244,7 @@ impl Base {
     /// The engine of this process. A child of `fork` gets one of its own at its first request, and so does a program
     /// that continues after `close`.
     fn engine(&self, ruby: &Ruby) -> Result<Arc<Engine>, Error> {
+        gvl::check_stack(ruby)?;
         self.with_running(|running| match &running.engine {
             Some(engine) => Ok(engine.clone()),
             None => {

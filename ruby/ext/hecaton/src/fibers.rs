@@ -35,6 +35,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
+    gvl::check_stack(ruby)?;
     if !gvl::is_in_fiber_of_scheduler(ruby) {
         return gvl::block_on(ruby, &engine.shared.reactor, future);
     }

@@ -16,6 +16,10 @@
 //! thread, unless it is the only one, looks for signals itself now and then. Since Ruby 3.3 a thread of its own passes
 //! signals on.
 //!
+//! When the machine stack overflows, Ruby's handler of SIGSEGV jumps out as well, over whatever runs. Frames of the engine
+//! would never end, and what they hold would be held for ever: all later requests would hang. So the room on the stack is
+//! checked before the engine is entered (`check_stack`).
+//!
 //! Rules: no Ruby value is touched without the GVL, and a panic does not cross C. An interrupt is Ruby's own exception,
 //! never an error of ours.
 //!
@@ -26,7 +30,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::future::poll_fn;
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
@@ -37,10 +41,11 @@ use std::time::Duration;
 
 use hecaton::Reactor;
 use magnus::rb_sys::AsRawValue;
-use magnus::{Error, Ruby};
+use magnus::{Error, Ruby, Value};
 use rb_sys::{
     Qnil, RB_NOGVL_INTR_FAIL, RB_NOGVL_UBF_ASYNC_SAFE, rb_ext_ractor_safe,
-    rb_fiber_scheduler_current, rb_nogvl, rb_thread_check_ints,
+    rb_fiber_scheduler_current, rb_nogvl, rb_thread_check_ints, ruby_stack_check,
+    ruby_stack_length,
 };
 
 use crate::process;
@@ -84,6 +89,44 @@ where
             ruby.thread_sleep(Duration::ZERO)?;
         }
     }
+}
+
+/// The room that the engine gets on the machine stack: twice the 60 KiB of its deepest use that was measured, a TLS
+/// handshake.
+const ROOM: usize = 128 << 10;
+
+/// Up to this depth every stack has the room: the smallest of Ruby's, a fiber's, has three times as much.
+const SHALLOW: usize = 128 << 10;
+
+/// Less than the 16 KiB that Ruby leaves when it calls a stack full.
+const STEP: usize = 8 << 10;
+
+/// Raises SystemStackError unless the machine stack has room for the engine, before the engine holds anything.
+pub fn check_stack(ruby: &Ruby) -> Result<(), Error> {
+    // SAFETY: `ruby` proves that the GVL is held. The call computes a distance on this thread's or fiber's stack.
+    let depth = unsafe { ruby_stack_length(null_mut()) } as usize * size_of::<Value>();
+    if depth < SHALLOW || has_room(ROOM) {
+        return Ok(());
+    }
+    let class = ruby.exception_sys_stack_error();
+    Err(Error::new(class, "stack level too deep"))
+}
+
+/// Goes down the stack by so much, as long as Ruby finds room. Only Ruby knows where the stack of a fiber ends. Pages are
+/// touched, so this is only for stacks that are deep already.
+#[inline(never)]
+fn has_room(room: usize) -> bool {
+    // SAFETY: as above; the call compares two addresses.
+    if unsafe { ruby_stack_check() } != 0 {
+        return false;
+    }
+    let Some(rest) = room.checked_sub(STEP) else {
+        return true;
+    };
+    let step = [MaybeUninit::<u8>::uninit(); STEP];
+    let has_room = has_room(rest);
+    std::hint::black_box(&step);
+    has_room
 }
 
 /// A future that is waited for. If a signal handler forks meanwhile, the child forgets the future and does not drop it.

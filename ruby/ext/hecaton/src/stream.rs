@@ -19,7 +19,7 @@ use crate::client::Engine;
 use crate::hooks::RubyHooks;
 use crate::process::{self, ProcessLocal};
 use crate::signal::Signal;
-use crate::{fibers, record};
+use crate::{fibers, gvl, record};
 
 #[derive(TypedData)]
 #[magnus(class = "Hecaton::Native::Stream", free_immediately, size, mark)]
@@ -152,6 +152,7 @@ impl Stream {
     }
 
     fn lock(&self, ruby: &Ruby) -> Result<Guard, Error> {
+        gvl::check_stack(ruby)?;
         // Before the lock, which another thread may have held at the moment of the fork.
         if self.home != process::id() {
             return Err(process::inherited(ruby, WHAT));
