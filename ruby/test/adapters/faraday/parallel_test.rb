@@ -190,6 +190,20 @@ class FaradayParallelTest < FaradayTest
     assert_equal 200, responses.last.status
   end
 
+  def test_a_second_interrupt_keeps_no_request_from_finishing
+    held = server { :hang }
+    conn = connection(held.url)
+    responses, notified = [], []
+    assert_raises(Interrupt) do
+      conn.in_parallel do
+        conn.get("http://127.0.0.1:1/").on_complete { raise Interrupt }
+        6.times { |index| responses << conn.get("/").on_complete { notified << index; raise Interrupt if index < 3 } }
+      end
+    end
+    assert(responses.all?(&:finished?))
+    assert_equal (0..5).to_a, notified.sort
+  end
+
   def test_threads_share_a_manager
     served = server { |request| request.path == "/0/3" ? "no HTTP\r\n\r\n" : [200, {}, request.path] }
     manager = ADAPTER.setup_parallel_manager

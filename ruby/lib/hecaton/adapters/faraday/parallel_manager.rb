@@ -82,9 +82,11 @@ class Faraday::Adapter::Hecaton
       queued.exchange.queue(@batch) { |error| report(queued, error) }
     end
 
-    # After an exception or an interrupt has left the batch.
+    # After an exception or an interrupt has left the batch. Another one does not keep the rest from finishing.
     def end_those_left
-      @started.each_key.to_a.each { |queued| report(queued, queued.exchange.left) } unless @started.empty?
+      @started.first.first.then { |queued| report(queued, queued.exchange.left) } until @started.empty?
+    ensure
+      end_those_left unless @started.empty?
     end
 
     # An exception in one request's middlewares does not keep the others from finishing.
