@@ -29,6 +29,18 @@ class CallbackTest < ServerTest
     assert_equal (1..8).to_a, order
   end
 
+  def test_a_batch_that_runs_refuses_to_run_again_and_continues
+    client.batch do |batch|
+      first = batch.get(url("/r/1"))
+      first.on_complete do
+        error = assert_raises(RuntimeError) { batch.run { flunk } }
+        assert_equal "this batch runs already: queue in its block or its callbacks", error.message
+      end
+      batch.get(url("/r/2")).on_complete { |outcome| assert_equal 200, outcome.response.status }
+    end => counts
+    assert_equal({ responses: 2, errors: 0 }, counts)
+  end
+
   def test_a_callback_given_after_the_end_is_called_at_once
     request = nil
     client.batch { |batch| request = batch.get(url("/r/1")) }

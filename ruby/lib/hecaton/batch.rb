@@ -108,11 +108,10 @@ module Hecaton
     # Yields itself to be filled, then runs until nothing is left. Returns how many requests ended how, as Client#batch
     # does, which calls this once.
     def run
-      yield self
-      nil while step
-      { responses: @responses, errors: @errors }
-    ensure
-      close
+      raise "this batch runs already: queue in its block or its callbacks" if @runs
+
+      @runs = true
+      run_once { yield self }
     end
 
     # For adapters, which run a batch step by step: waits until something has happened and reports it. False if nothing
@@ -194,6 +193,14 @@ module Hecaton
     end
 
     private
+
+    def run_once
+      yield
+      nil while step
+      { responses: @responses, errors: @errors }
+    ensure
+      close
+    end
 
     def refuse_when_over = (raise "this batch has ended: queue in its block or its callbacks" if @over)
 
