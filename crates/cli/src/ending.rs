@@ -7,6 +7,7 @@ use anyhow::{Error, Result};
 use hecaton_lab::run::{DriverError, Interrupted};
 use hecaton_lab::spec::Usage;
 
+#[cfg(feature = "fetch")]
 use crate::cmd::fetch;
 
 /// Something could not be done.
@@ -72,9 +73,11 @@ fn plain(text: &str) -> String {
 }
 
 fn status(error: &Error) -> u8 {
+    #[cfg(feature = "fetch")]
     if let Some(status) = fetch::status(error) {
-        status
-    } else if error.is::<Usage>() {
+        return status;
+    }
+    if error.is::<Usage>() {
         USAGE
     } else if error.is::<Worse>() {
         TOO_LITTLE

@@ -90,7 +90,15 @@ enum Verb {
     Compare(Box<cmd::compare::Arguments>),
     Bench(cmd::bench::Arguments),
     Report(cmd::report::Arguments),
+    #[cfg_attr(
+        not(feature = "fetch"),
+        command(about = "Fetches every URL of a list, and records each exactly once")
+    )]
     Fetch(Box<cmd::fetch::Arguments>),
+    #[cfg_attr(
+        not(feature = "audit"),
+        command(about = "Audits HTTP clients: what each sends, repeats, accepts and leaks")
+    )]
     Audit(cmd::audit::Arguments),
     Serve(cmd::serve::Arguments),
     Drivers(cmd::drivers::Arguments),
@@ -109,8 +117,14 @@ fn main() -> ExitCode {
         Verb::Compare(arguments) => cmd::compare::run(&arguments, &line.drivers),
         Verb::Bench(arguments) => cmd::bench::run(&arguments, &line.drivers),
         Verb::Report(arguments) => cmd::report::run(&arguments),
+        #[cfg(feature = "fetch")]
         Verb::Fetch(arguments) => cmd::fetch::run(&arguments),
+        #[cfg(feature = "audit")]
         Verb::Audit(arguments) => cmd::audit::run(&arguments, &line.drivers),
+        #[cfg(not(feature = "fetch"))]
+        Verb::Fetch(_) => cmd::later::run("fetch"),
+        #[cfg(not(feature = "audit"))]
+        Verb::Audit(_) => cmd::later::run("audit"),
         Verb::Serve(arguments) => cmd::serve::run(&arguments),
         Verb::Drivers(arguments) => cmd::drivers::run(&arguments, &line.drivers),
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments, &line.drivers),

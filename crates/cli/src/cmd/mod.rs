@@ -1,5 +1,6 @@
 //! One file for each verb of the command.
 
+#[cfg(feature = "audit")]
 pub mod audit;
 pub mod baseline_loader;
 pub mod bench;
@@ -7,8 +8,10 @@ pub mod compare;
 pub mod completions;
 pub mod doctor;
 pub mod drivers;
-#[cfg_attr(not(feature = "fetch"), path = "without_fetch.rs")]
+#[cfg(feature = "fetch")]
 pub mod fetch;
+#[cfg(not(all(feature = "audit", feature = "fetch")))]
+pub mod later;
 mod markdown;
 pub mod report;
 pub mod serve;
@@ -16,6 +19,11 @@ mod service;
 mod session;
 pub mod shootout;
 pub mod sweep;
+
+#[cfg(not(feature = "audit"))]
+pub use later as audit;
+#[cfg(not(feature = "fetch"))]
+pub use later as fetch;
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
