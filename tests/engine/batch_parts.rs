@@ -315,3 +315,39 @@ fn a_request_that_waits_for_its_reader_keeps_its_slot() {
     assert_eq!(order, [0, 1]);
     assert_eq!(world.server.stop().connections, 1);
 }
+
+#[test]
+fn a_request_that_is_held_reads_nothing_and_holds_up_nobody() {
+    let (url, sent) = flood();
+    let world = World::new();
+    let mut batch = Batch::new(world.client.clone(), 4);
+    batch.push(1, Request::get(&url).unwrap());
+    batch.in_parts(1, InParts::HeadAndBody);
+    let (mut seen, mut outcomes) = (HashMap::new(), Vec::new());
+    world.run(batch.wait(&mut outcomes));
+    take(&mut batch, &mut seen);
+    batch.hold(&1);
+    // The waits end with the outcomes of others alone.
+    for tag in 10..20 {
+        batch.push(tag, world.request("/r/1"));
+        while outcomes.is_empty() {
+            world.run(batch.wait(&mut outcomes));
+            assert_eq!(batch.take_parts().count(), 0);
+        }
+        let ended: Vec<u64> = outcomes.drain(..).map(|(tag, _)| tag).collect();
+        assert_eq!(ended, [tag]);
+    }
+    let ahead = sent.load(Ordering::Relaxed);
+    assert!(ahead < 32 << 20, "{ahead} bytes were sent ahead");
+    batch.release(&1);
+    world.run(batch.wait(&mut outcomes));
+    take(&mut batch, &mut seen);
+    assert!(seen[&1].heads == 1 && !seen[&1].body.is_empty());
+    // Enough of it ends it, held or not.
+    batch.hold(&1);
+    batch.enough(&1);
+    while outcomes.is_empty() {
+        world.run(batch.wait(&mut outcomes));
+    }
+    assert!(outcomes[0].1.is_ok() && batch.is_empty());
+}

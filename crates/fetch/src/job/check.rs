@@ -70,8 +70,13 @@ fn check_hosts(hosts: &Hosts) -> Result<()> {
     for (name, host) in hosts {
         let of = |error: Error| Error::usage(format!("hosts.{name:?}: {error}"));
         check_credentials(&host.auth, &host.bearer, &host.headers).map_err(of)?;
-        if host.per_host == Some(0) {
-            return Err(of(Error::usage("per_host is 0: use at least 1")));
+        for (name, is_zero) in [
+            ("per_host", host.per_host == Some(0)),
+            ("max_bandwidth", host.max_bandwidth == Some(0)),
+        ] {
+            if is_zero {
+                return Err(of(Error::usage(format!("{name} is 0: use at least 1"))));
+            }
         }
         check_proxies(&host.proxy).map_err(of)?;
         if let Some(Err(why)) = host.rate.map(Rate::check) {

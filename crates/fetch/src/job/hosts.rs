@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::Rate;
+use super::{Rate, bytes};
 use crate::error::{Error, Result, at};
 
 /// The settings of each host, by its name.
@@ -21,6 +21,12 @@ pub struct HostSettings {
     /// Most requests in flight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_host: Option<usize>,
+    /// Most bytes of bodies in a second.
+    #[serde(
+        deserialize_with = "bytes::in_file_some",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub max_bandwidth: Option<u64>,
     /// Further headers, each `Name: value`; they replace those of the job with the same name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<String>,

@@ -1,12 +1,18 @@
-//! `--max-bandwidth`: how many bytes of bodies the threads of a run may receive in a second, all together.
+//! `--max-bandwidth`: how many bytes of bodies the threads of a run may receive in a second, all together, and from
+//! single hosts.
 //!
 //! Each byte costs time. Until the time has passed, no request is sent and no further piece of a body is taken, so that
 //! TCP slows the servers down. Requests go on to be polled meanwhile: none times out because of the pause.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The bandwidth of a run.
+use crate::error::Result;
+use crate::host::HostNames;
+use crate::job::Job;
+
+/// The bandwidth of a run, or of one host.
 pub struct Bandwidth {
     /// Bytes a second.
     most: Option<u64>,
@@ -60,11 +66,52 @@ impl Bandwidth {
         now.checked_sub(held).unwrap_or(now)
     }
 
+    /// When more may be received, if there is a limit.
+    pub fn paid_at(&self) -> Option<Instant> {
+        self.most.map(|_| self.paid().at)
+    }
+
     /// How long nothing more may be received, if it must wait.
     pub fn pause(&self, now: Instant) -> Option<Duration> {
-        self.most?;
-        let paid = self.paid().at;
-        Some(paid.saturating_duration_since(now)).filter(|pause| !pause.is_zero())
+        let pause = self.paid_at()?.saturating_duration_since(now);
+        (!pause.is_zero()).then_some(pause)
+    }
+}
+
+/// The bandwidths of the hosts that have one of their own.
+pub struct HostBandwidths {
+    names: HostNames,
+    most: Vec<Option<u64>>,
+    known: Mutex<HashMap<Box<str>, Arc<Bandwidth>>>,
+}
+
+impl HostBandwidths {
+    /// Those of a job; none if no host has one.
+    ///
+    /// # Errors
+    /// When a name of the job's hosts is none.
+    pub fn of_job(job: &Job) -> Result<Option<Arc<HostBandwidths>>> {
+        let most: Vec<Option<u64>> = job.hosts.values().map(|host| host.max_bandwidth).collect();
+        if most.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(HostBandwidths {
+            names: HostNames::new(&job.hosts)?,
+            most,
+            known: Mutex::default(),
+        })))
+    }
+
+    /// That of a host, if it has one: the same for all threads.
+    pub fn of(&self, host: &str) -> Option<Arc<Bandwidth>> {
+        let most = self.most[self.names.of(host)?]?;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bandwidth) = known.get(host) {
+            return Some(bandwidth.clone());
+        }
+        let bandwidth = Arc::new(Bandwidth::new(Some(most), Instant::now()));
+        known.insert(host.into(), bandwidth.clone());
+        Some(bandwidth)
     }
 }
 

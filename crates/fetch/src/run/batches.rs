@@ -164,6 +164,14 @@ impl Batches {
         self.of(slot).enough(&slot);
     }
 
+    pub fn hold(&mut self, slot: u32) {
+        self.of(slot).hold(&slot);
+    }
+
+    pub fn release(&mut self, slot: u32) {
+        self.of(slot).release(&slot);
+    }
+
     pub fn is_empty(&self) -> bool {
         self.batches.iter().all(Batch::is_empty)
     }

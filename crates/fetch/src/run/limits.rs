@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::bandwidth::HostBandwidths;
 use super::hosts::{Healths, Limits};
 use super::own::OwnHosts;
 use super::sites::Sites;
@@ -52,6 +53,17 @@ impl Job {
     }
 }
 
+/// What the parts of a process have in common.
+#[derive(Default)]
+pub struct Common {
+    /// What is known of a part's hosts, if other parts send to them too.
+    pub healths: Option<Arc<Healths>>,
+    /// The robots.txt rules of hosts, if these are obeyed.
+    pub sites: Option<Arc<Sites>>,
+    /// The bandwidths of hosts, if any has its own.
+    pub bandwidths: Option<Arc<HostBandwidths>>,
+}
+
 /// The limits of the hosts of a part.
 pub struct PartLimits {
     /// Those of hosts without settings of their own.
@@ -60,10 +72,8 @@ pub struct PartLimits {
     own: Vec<Limits>,
     /// Which hosts the user wrote as their own.
     pub own_hosts: OwnHosts,
-    /// What is known of its hosts here, if other parts send to them too.
-    pub healths: Option<Arc<Healths>>,
-    /// The robots.txt rules of its hosts, if these are obeyed.
-    pub sites: Option<Arc<Sites>>,
+    /// What it has in common with the other parts of the process.
+    pub common: Common,
     /// The longest crawl delay of a host that gets requests.
     pub max_crawl_delay: Duration,
 }
@@ -87,19 +97,14 @@ impl PartLimits {
             names: HostNames::new(&job.hosts)?,
             own: own.collect(),
             own_hosts: OwnHosts::of(job),
-            healths: None,
-            sites: None,
+            common: Common::default(),
             max_crawl_delay: job.pace.max_crawl_delay,
         })
     }
 
-    /// The same for a part that shares what is known of its hosts.
-    pub fn sharing(self, healths: Option<Arc<Healths>>, sites: Option<Arc<Sites>>) -> PartLimits {
-        PartLimits {
-            healths,
-            sites,
-            ..self
-        }
+    /// The same for a part that has this in common with others.
+    pub fn sharing(self, common: Common) -> PartLimits {
+        PartLimits { common, ..self }
     }
 
     /// The limits of a host that has its own.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use roaring::RoaringTreemap;
 
-use super::bandwidth::Bandwidth;
+use super::bandwidth::{Bandwidth, HostBandwidths};
 use super::driver::{Driver, Ended};
 use super::hosts::Healths;
 use super::own::Clients;
@@ -92,6 +92,8 @@ pub struct Shared<'a> {
     /// Bytes of bodies that came whole.
     pub received: AtomicU64,
     pub bandwidth: Bandwidth,
+    /// The bandwidths of single hosts, if any has its own.
+    pub host_bandwidths: Option<Arc<HostBandwidths>>,
     begun: Instant,
     /// Someone ended the run.
     stop: &'a AtomicBool,
@@ -237,6 +239,7 @@ fn on_threads(
         healths: Arc::default(),
         received: AtomicU64::new(0),
         bandwidth: Bandwidth::new(job.pace.max_bandwidth, Instant::now()),
+        host_bandwidths: HostBandwidths::of_job(job)?,
         begun,
         stop,
         has_failed: &has_failed,

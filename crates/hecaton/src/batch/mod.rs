@@ -169,6 +169,21 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         }
     }
 
+    /// Holds a request whose part was taken in this turn: it reads no more until [`release`](Batch::release), and no
+    /// wait ends because of it.
+    pub fn hold(&mut self, tag: &T) {
+        if let Some(parts) = &mut self.parts {
+            parts.hold(tag, true);
+        }
+    }
+
+    /// Lets a request read on that [`hold`](Batch::hold) holds.
+    pub fn release(&mut self, tag: &T) {
+        if let Some(parts) = &mut self.parts {
+            parts.hold(tag, false);
+        }
+    }
+
     /// The number of requests in flight that the batch maintains.
     pub fn concurrency(&self) -> usize {
         self.concurrency

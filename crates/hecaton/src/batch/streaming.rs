@@ -70,6 +70,8 @@ struct Paused<T> {
     part: Option<Part>,
     /// Whether its reader needs no more of it.
     is_enough: bool,
+    /// Whether it waits although its part was taken.
+    is_held: bool,
     going: Going,
 }
 
@@ -116,7 +118,7 @@ impl<T: Eq + Hash> Parts<T> {
     /// Continues the requests whose part has been taken.
     pub fn resume(&mut self) {
         for paused in std::mem::take(&mut self.paused) {
-            if paused.part.is_some() {
+            if paused.part.is_some() || paused.is_held {
                 self.paused.push(paused);
             } else {
                 let next = paused.going.next(paused.is_enough);
@@ -131,6 +133,15 @@ impl<T: Eq + Hash> Parts<T> {
         let waiting = self.paused.iter_mut();
         for paused in waiting.filter(|paused| paused.tag == *tag) {
             (paused.is_enough, paused.part) = (true, None);
+            paused.is_held = false;
+        }
+    }
+
+    /// Has a request that waits for its reader wait on after its part was taken, or no longer.
+    pub fn hold(&mut self, tag: &T, is_held: bool) {
+        let waiting = self.paused.iter_mut();
+        for paused in waiting.filter(|paused| paused.tag == *tag) {
+            paused.is_held = is_held;
         }
     }
 
@@ -151,6 +162,7 @@ impl<T: Eq + Hash> Parts<T> {
                         origin,
                         part,
                         is_enough: false,
+                        is_held: false,
                         going,
                     });
                     continue;
@@ -168,9 +180,10 @@ impl<T: Eq + Hash> Parts<T> {
         None
     }
 
-    /// Whether any request waits for its reader.
+    /// Whether any request waits for its reader, but for those that are held.
     pub fn is_paused(&self) -> bool {
-        !self.paused.is_empty()
+        let waits = |paused: &Paused<T>| paused.part.is_some() || !paused.is_held;
+        self.paused.iter().any(waits)
     }
 
     /// The parts that have arrived, each once.

@@ -75,7 +75,7 @@ pub struct Tuning {
     /// The longest Crawl-delay to obey; the inputs of a host that demands more are skipped [default: 1m]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     max_crawl_delay: Option<Duration>,
-    /// A TOML file with settings of single hosts: rate, per_host, headers, auth, bearer and proxy.
+    /// A TOML file with settings of single hosts: rate, per_host, max_bandwidth, headers, auth, bearer and proxy.
     #[arg(long, value_name = "FILE", value_parser = hosts, help_heading = PACE)]
     hosts: Option<Hosts>,
     /// The longest that one try may take, with its body. For bodies that go to the disk as they come (files, warc, tar),

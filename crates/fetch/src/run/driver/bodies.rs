@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hecaton::{InParts, Outcome, Part, Request, Response};
 
@@ -299,12 +299,48 @@ impl Driver<'_> {
         }
         drop(coming);
         for (slot, part) in parts {
-            if !self.take_part(slot, part)? {
-                self.batch.enough(slot);
+            let length = match &part {
+                Part::Piece(piece) => piece.len(),
+                Part::Head(_) => 0,
+            };
+            match self.take_part(slot, part)? {
+                true => self.hold_back(slot, length),
+                false => self.batch.enough(slot),
             }
         }
         let prepared = self.bodies.prepare(&mut self.batch);
         prepared.map_err(at("read bodies below", self.folder.path()))
+    }
+
+    /// Counts a piece that came, and has its request read no more until its host's bandwidth allows it.
+    fn hold_back(&mut self, slot: u32, length: usize) {
+        let Some(flight) = self.flights[slot as usize].as_ref() else {
+            return;
+        };
+        let mut open = self.open.iter().filter(|part| flight.is_of(part));
+        let Some(bandwidth) = open.find_map(|part| part.hosts.bandwidth(flight.host)) else {
+            return;
+        };
+        let now = Instant::now();
+        bandwidth.came(length, now);
+        if bandwidth.pause(now).is_some() {
+            self.batch.hold(slot);
+            self.held.push((slot, bandwidth.clone()));
+        }
+    }
+
+    /// Lets requests read on whose host's bandwidth allows it. How long the first of the others waits.
+    pub(super) fn release(&mut self, now: Instant) -> Option<Duration> {
+        let batch = &mut self.batch;
+        self.held.retain(|(slot, bandwidth)| {
+            let waits = bandwidth.pause(now).is_some();
+            if !waits {
+                batch.release(*slot);
+            }
+            waits
+        });
+        let held = self.held.iter();
+        held.filter_map(|(_, bandwidth)| bandwidth.pause(now)).min()
     }
 
     /// Takes a part of a response; false if no more of it is needed.
@@ -317,7 +353,14 @@ impl Driver<'_> {
         let is_of = |part: &&mut OpenPart| flight.is_some_and(|flight| flight.is_of(part));
         let open = self.open.iter_mut().find(is_of);
         let of = open.as_ref().map(|open| (open.number, open.attempt));
-        let came = (part, self.shared.bandwidth.clock(Instant::now()));
+        let now = Instant::now();
+        let of_host = match (&open, flight) {
+            (Some(open), Some(flight)) => open.hosts.bandwidth(flight.host),
+            _ => None,
+        };
+        let of_host = of_host.map(|bandwidth| bandwidth.clock(now));
+        let clock = self.shared.bandwidth.clock(now);
+        let came = (part, of_host.map_or(clock, |of_host| of_host.min(clock)));
         let of_part = (open, number, &self.keeper);
         let taken = self.bodies.take(slot, came, of_part);
         let taken = match of {

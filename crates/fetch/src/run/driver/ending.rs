@@ -25,6 +25,9 @@ impl Driver<'_> {
         };
         let length = outcome.as_ref().map_or(0, |response| response.body().len());
         self.shared.bandwidth.came(length, now);
+        if let Some(bandwidth) = self.open[index].hosts.bandwidth(flight.host) {
+            bandwidth.came(length, now);
+        }
         let came = self.bodies.ended(slot, outcome, &mut flight.pending);
         let (end, outcome, body) = self.seen(slot, came, &flight);
         let fate = self.fate(end, &flight, &outcome);

@@ -18,11 +18,13 @@ mod settling;
 mod speed;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant, SystemTime};
 
 use hecaton::Reactor;
 
+use super::bandwidth::Bandwidth;
 use super::batches::Batches;
 use super::body_name::BodyName;
 use super::keep::Keeper;
@@ -125,6 +127,8 @@ pub struct Driver<'a> {
     /// The names by which robots.txt knows the robot.
     naming: Naming,
     bodies: bodies::Bodies,
+    /// Requests that read no more until the bandwidth of their host allows it.
+    held: Vec<(u32, Arc<Bandwidth>)>,
     /// Whether the requests of the job have conditions of their own.
     has_conditions: bool,
     /// How pages are followed, if they are.
@@ -174,6 +178,7 @@ impl<'a> Driver<'a> {
             records: RecordWriter::default(),
             file: InputFile::open(folder)?,
             bodies: bodies::Bodies::new(job, &keeper, shared.threads),
+            held: Vec::new(),
             has_conditions: conditional::has_own(job),
             paging: Paging::new(job)?,
             keeper,
@@ -278,6 +283,9 @@ impl<'a> Driver<'a> {
             soonest.map_or(A_WHILE, |at| at.saturating_duration_since(now).min(A_WHILE));
         if !self.intending.is_empty() || !self.finishing.is_empty() {
             longest = longest.min(Duration::from_millis(1));
+        }
+        if let Some(pause) = self.release(now) {
+            longest = longest.min(pause);
         }
         if self.bodies.is_preparing() {
             longest = Duration::ZERO;

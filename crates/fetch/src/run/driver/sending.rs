@@ -12,7 +12,7 @@ use crate::record::Outcome;
 use crate::request::Rendered;
 use crate::robots::Robots;
 use crate::run::hosts::Next;
-use crate::run::limits::PartLimits;
+use crate::run::limits::{Common, PartLimits};
 use crate::run::line::Sent;
 use crate::run::part::{OpenPart, Pending, Reading};
 use crate::run::supply::worker_name;
@@ -144,10 +144,13 @@ impl Driver<'_> {
             self.done_elsewhere(number);
             return Ok(());
         };
-        let healths = part.shard.map(|_| self.shared.healths.clone());
-        let sites = self.job.pace.robots;
-        let sites = sites.then(|| self.shared.options.sites.clone());
-        let limits = PartLimits::new(self.job, part.shard)?.sharing(healths, sites);
+        let shared = self.shared;
+        let common = Common {
+            healths: part.shard.map(|_| shared.healths.clone()),
+            sites: (self.job.pace.robots).then(|| shared.options.sites.clone()),
+            bandwidths: shared.host_bandwidths.clone(),
+        };
+        let limits = PartLimits::new(self.job, part.shard)?.sharing(common);
         let open = OpenPart::open(self.folder, (part, &claim), limits, &self.keeper)?;
         self.found += open.tally.records;
         self.writer.open(claim, self.folder);

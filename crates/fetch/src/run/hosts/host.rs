@@ -1,12 +1,15 @@
 //! One host: what waits for it, and what it is held to. Pure decisions.
 //!
-//! Two clocks keep a host from the next request: its health (`rests_until`), and its rate (`next_slot`).
+//! Three clocks keep a host from the next request: its health and its bandwidth (`rests_until`), and its rate
+//! (`next_slot`).
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::adaptive::{Adaptive, Sign};
 use super::health::{Change, SharedHealth, Span};
+use crate::run::bandwidth::Bandwidth;
 
 /// The limits of every host.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -125,6 +128,8 @@ pub(super) struct HostState<T> {
     pub gate: Gate,
     /// Whether its next start is its first, or the first by another interval.
     pub awaits_turn: bool,
+    /// The bandwidth of the host, if it has its own.
+    pub bandwidth: Option<Arc<Bandwidth>>,
     /// The crawl delay between two requests.
     pub delay: Duration,
     pub started: u64,
@@ -160,6 +165,7 @@ impl<T> HostState<T> {
             is_resting: false,
             gate: Gate::Open,
             awaits_turn: true,
+            bandwidth: None,
             delay: Duration::ZERO,
             started: 0,
             retried: 0,
@@ -199,7 +205,14 @@ impl<T> HostState<T> {
 
     /// Before this, nothing is started.
     pub fn not_before(&self) -> Option<Instant> {
-        self.health.get().rests_until().max(self.next_slot)
+        self.rests_until().max(self.next_slot)
+    }
+
+    /// Before this, nothing is started, whatever the rate allows. Other parts may have put it off.
+    pub fn rests_until(&self) -> Option<Instant> {
+        let bandwidth = self.bandwidth.as_ref();
+        let paid_at = bandwidth.and_then(|bandwidth| bandwidth.paid_at());
+        self.health.get().rests_until().max(paid_at)
     }
 
     pub fn is_idle(&self) -> bool {

@@ -19,6 +19,7 @@ pub use self::health::{Change, Healths, Span};
 use self::host::HostState;
 pub use self::host::{Ended, Gate, Limits};
 pub use self::view::HostView;
+use super::bandwidth::Bandwidth;
 
 /// A start that is late by less does not put off those after it.
 const LATENESS: Duration = Duration::from_millis(5);
@@ -99,6 +100,16 @@ impl<T> Hosts<T> {
     /// Has a host keep limits of its own.
     pub fn limit(&mut self, number: u32, limits: &Limits) {
         self.hosts[number as usize].limit(limits);
+    }
+
+    /// Has a host keep a bandwidth of its own.
+    pub fn limit_bandwidth(&mut self, number: u32, bandwidth: Arc<Bandwidth>) {
+        self.hosts[number as usize].bandwidth = Some(bandwidth);
+    }
+
+    /// The bandwidth of a host that has its own.
+    pub fn bandwidth(&self, number: u32) -> Option<&Arc<Bandwidth>> {
+        self.hosts[number as usize].bandwidth.as_ref()
     }
 
     /// Has the inputs of a host wait, until [`open_gate`](Hosts::open_gate).
@@ -192,13 +203,8 @@ impl<T> Hosts<T> {
                 self.review(number);
                 continue;
             }
-            // Another part may have paused it.
-            if host
-                .health
-                .get()
-                .rests_until()
-                .is_some_and(|until| until > now)
-            {
+            // Another part may have paused it, and bodies that came must be paid for.
+            if host.rests_until().is_some_and(|until| until > now) {
                 self.rest(number);
                 continue;
             }
@@ -313,7 +319,7 @@ impl<T> Hosts<T> {
             let host = &mut self.hosts[number as usize];
             // It may rest on, for another reason, or because another part found it down.
             match host.not_before().is_some_and(|until| until > now) {
-                true if self.healths.is_some() => self.rest(number),
+                true if self.healths.is_some() || host.bandwidth.is_some() => self.rest(number),
                 is_early => host.is_resting = is_early,
             }
             self.review(number);

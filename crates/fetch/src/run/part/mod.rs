@@ -124,7 +124,7 @@ impl OpenPart {
             inputs: part.inputs,
             attempt: claim.attempt,
             counts: claim.counts.clone(),
-            hosts: Hosts::new(limits.usual, limits.healths.clone()),
+            hosts: Hosts::new(limits.usual, limits.common.healths.clone()),
             limits,
             opened: (Instant::now(), known.tally.records),
             is_silent: false,

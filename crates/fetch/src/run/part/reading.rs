@@ -267,8 +267,14 @@ impl OpenPart {
             Some(from) => own_hosts.leads(from, (url, foreign)),
         };
         let (host, is_new) = self.hosts.number(name, foreign);
-        if let (true, Some(own)) = (is_new, self.limits.of(name)) {
-            self.hosts.limit(host, own);
+        if is_new {
+            if let Some(own) = self.limits.of(name) {
+                self.hosts.limit(host, own);
+            }
+            let bandwidths = self.limits.common.bandwidths.as_ref();
+            if let Some(bandwidth) = bandwidths.and_then(|all| all.of(name)) {
+                self.hosts.limit_bandwidth(host, bandwidth);
+            }
         }
         let visited = Visited {
             host,

@@ -85,7 +85,7 @@ impl OpenPart {
         if self.hosts.is_gated(host) {
             return None;
         }
-        let sites = self.limits.sites.as_ref()?;
+        let sites = self.limits.common.sites.as_ref()?;
         match sites.find(self.hosts.name(host), Instant::now()) {
             Known::Rules(rules) => {
                 if visited.is_new {
@@ -150,7 +150,7 @@ impl OpenPart {
 
     /// Keeps the robots.txt of a host that has just come, and applies it to the inputs that wait for it.
     pub fn heed(&mut self, host: u32, robots: Robots, maker: &Maker, writer: &mut RecordWriter) {
-        let Some(sites) = &self.limits.sites else {
+        let Some(sites) = &self.limits.common.sites else {
             return;
         };
         let rules = sites.keep(self.hosts.name(host), robots, Instant::now());
@@ -160,7 +160,7 @@ impl OpenPart {
 
     /// Applies what other parts fetched meanwhile. The file of a part that has gone is fetched here.
     pub(super) fn apply_awaited(&mut self, reading: &mut Reading<'_>) {
-        let Some(sites) = self.limits.sites.clone() else {
+        let Some(sites) = self.limits.common.sites.clone() else {
             return;
         };
         for file in std::mem::take(&mut self.awaited.elsewhere) {
