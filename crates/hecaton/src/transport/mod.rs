@@ -108,10 +108,13 @@ impl Connector {
             let unix = open_unix(path, dial).await?;
             return Ok(Pipe::Unix(unix).into());
         }
-        match self.proxies.of(dial.origin) {
-            Some(server) => self.through(server, dial).await,
-            None => Ok(Pipe::Tcp(self.straight(dial).await?).into()),
-        }
+        let origin = self.resolver.unless_reached(&dial.origin.host);
+        let opened = match self.proxies.of(dial.origin) {
+            Some(server) => self.through(server, dial).await?,
+            None => Pipe::Tcp(self.straight(dial).await?).into(),
+        };
+        origin.reached();
+        Ok(opened)
     }
 
     /// The socket itself, or TLS over it.
@@ -126,10 +129,12 @@ impl Connector {
             Scheme::Http => Ok(Wire::Plain(socket)),
             Scheme::Https => {
                 dial.trace.attempt().phase = Phase::Tls;
+                let origin = self.resolver.unless_reached(&dial.origin.host);
                 let shaking = self
                     .tls
                     .handshake(zone::without(&dial.origin.host), socket, offer);
                 let tls = dial.within(Phase::Tls, shaking).await?;
+                origin.reached();
                 let time = dial.trace.lap();
                 let attempt = dial.trace.attempt();
                 attempt.tls_time = time;
@@ -157,26 +162,7 @@ impl Connector {
         );
         let opening = tcp::connect(&addresses, &destination, dial.close_idle, &tried);
         let opened = dial.within(Phase::Connect, opening).await;
-        self.opened(opened, &origin.host, tried, dial)
-    }
-
-    /// The result of connecting to a host. After a failure its addresses are looked up again.
-    fn opened<T>(
-        &self,
-        opened: Result<T, Failure>,
-        host: &str,
-        tried: Tried,
-        dial: &mut Dial<'_>,
-    ) -> Result<T, Failure> {
-        let opened = opened.map_err(|failure| {
-            self.resolver.forget(host);
-            tried.name_in(failure)
-        });
-        // The facts are set even if a proxy refused to connect further.
-        dial.trace.attempt().facts = tried.into_ends().map(Arc::new);
-        let opened = opened?;
-        dial.trace.lap_connect();
-        Ok(opened)
+        noted(opened, tried, dial)
     }
 
     /// A connection to a proxy, and a tunnel through it unless the proxy forwards requests. The limit of connecting
@@ -184,6 +170,7 @@ impl Connector {
     async fn through(&self, server: &Server, dial: &mut Dial<'_>) -> Result<Opened, Failure> {
         let (origin, config) = (dial.origin, dial.config);
         dial.trace.attempt().phase = Phase::Resolve;
+        let proxy = self.resolver.unless_reached(&server.host);
         let resolving = async {
             let addresses = self.resolver.resolve(&server.host, server.port).await?;
             Ok((addresses, self.target(server, origin, config).await?))
@@ -205,7 +192,9 @@ impl Connector {
             Ok(Opened { pipe, forward })
         };
         let opened = dial.within(Phase::Connect, opening).await;
-        self.opened(opened, &server.host, tried, dial)
+        let opened = noted(opened, tried, dial)?;
+        proxy.reached();
+        Ok(opened)
     }
 
     /// The socket to a proxy, or TLS over it.
@@ -244,6 +233,16 @@ impl Connector {
             }),
         }
     }
+}
+
+/// The result of connecting, with the ends of the connection in the trace.
+fn noted<T>(opened: Result<T, Failure>, tried: Tried, dial: &mut Dial<'_>) -> Result<T, Failure> {
+    let opened = opened.map_err(|failure| tried.name_in(failure));
+    // The facts are set even if a proxy refused to connect further.
+    dial.trace.attempt().facts = tried.into_ends().map(Arc::new);
+    let opened = opened?;
+    dial.trace.lap_connect();
+    Ok(opened)
 }
 
 /// The addresses of an origin that may be connected to, at least one.
@@ -301,6 +300,8 @@ async fn open_unix(path: &Path, dial: &mut Dial<'_>) -> Result<Noted<UnixStream>
 
 #[cfg(test)]
 mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::sync::atomic::{AtomicU8, Ordering};
     use std::time::{Duration, Instant};
 
     use super::*;
@@ -348,5 +349,79 @@ mod tests {
             took < LIMIT + Duration::from_millis(50)
         });
         assert!(in_time);
+    }
+
+    /// The last byte of the address that `moving.example` has.
+    static MOVING: AtomicU8 = AtomicU8::new(0);
+
+    /// Listeners on one port of two addresses, 127.0.0.2 and 127.0.0.3, which accept connections and say nothing.
+    fn two_places() -> (u16, [TcpListener; 2]) {
+        loop {
+            let first = TcpListener::bind("127.0.0.2:0").unwrap();
+            let port = first.local_addr().unwrap().port();
+            if let Ok(second) = TcpListener::bind(("127.0.0.3", port)) {
+                return (port, [first, second]);
+            }
+        }
+    }
+
+    /// Opens a connection to `moving.example`, with TLS if the scheme has it, for at most this long, and returns the
+    /// address.
+    async fn reached(connector: &Connector, config: &Config, scheme: Scheme, port: u16) -> u8 {
+        let origin = Origin {
+            scheme,
+            host: "moving.example".into(),
+            port,
+        };
+        let mut trace = Trace::new(Instant::now());
+        trace.begin();
+        let mut dial = Dial {
+            origin: &origin,
+            config,
+            elapsed: &Elapsed::default(),
+            trace: &mut trace,
+            close_idle: &|| false,
+        };
+        let opening = async {
+            let opened = connector.open(&mut dial).await.ok().unwrap();
+            let _ = connector.secure(opened.pipe, Offer::Http1, &mut dial).await;
+        };
+        let _ = tokio::time::timeout(Duration::from_millis(200), opening).await;
+        let facts = trace.attempt().facts.as_ref().unwrap();
+        match &facts.peer {
+            Some(Endpoint::Ip(address)) => match address.ip() {
+                IpAddr::V4(address) => address.octets()[3],
+                IpAddr::V6(_) => panic!("{address}"),
+            },
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_name_that_moves_is_followed_by_the_next_connection_or_when_the_cached_address_fails() {
+        let (port, _listeners) = two_places();
+        let mut config = Config::new(Duration::from_secs(10));
+        config.proxy = Proxy::Off;
+        let mut connector = Connector::new(&config).unwrap();
+        let lookup = |_: &str| {
+            let last = MOVING.load(Ordering::SeqCst);
+            Ok(vec![Ipv4Addr::new(127, 0, 0, last).into()])
+        };
+        let reactor = Reactor::new().unwrap();
+        let to = |connector: &Connector, place: u8, scheme: Scheme| {
+            MOVING.store(place, Ordering::SeqCst);
+            reactor.block_on(reached(connector, &config, scheme, port))
+        };
+        connector.resolver = Resolver::with_lookup(lookup);
+        assert_eq!(
+            [2, 3, 2].map(|place| to(&connector, place, Scheme::Http)),
+            [2, 3, 2]
+        );
+        connector.resolver = Resolver::with_cache(Duration::from_secs(3600), lookup);
+        assert_eq!(to(&connector, 2, Scheme::Http), 2);
+        assert_eq!(to(&connector, 3, Scheme::Http), 2, "the address is cached");
+        // The server at the old address does not respond to the handshake, and the request gives up.
+        assert_eq!(to(&connector, 3, Scheme::Https), 2);
+        assert_eq!(to(&connector, 3, Scheme::Http), 3);
     }
 }

@@ -113,11 +113,17 @@ impl Resolver {
         }
     }
 
-    /// Forgets what a lookup found, when no connection could be opened to it.
+    /// Forgets what a lookup found, if no connection could be opened to it.
     pub fn forget(&self, host: &str) {
         if !self.fixed.cache_time.is_zero() {
             lock(&self.cache).forget(host);
         }
+    }
+
+    /// Forgets what a lookup found unless the result is taken off, because the host may have moved. That holds however
+    /// the attempt ends: a server that has gone for good often says nothing, and the request gives up.
+    pub fn unless_reached<'a>(&'a self, host: &'a str) -> Unreached<'a> {
+        Unreached(Some((self, host)))
     }
 
     async fn look_up(&self, host: &str) -> Found {
@@ -162,6 +168,23 @@ impl Resolver {
             }
         };
         found.boxed().shared()
+    }
+}
+
+/// A host that no connection has been opened to yet.
+pub(super) struct Unreached<'a>(Option<(&'a Resolver, &'a str)>);
+
+impl Unreached<'_> {
+    pub fn reached(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unreached<'_> {
+    fn drop(&mut self) {
+        if let Some((resolver, host)) = self.0 {
+            resolver.forget(host);
+        }
     }
 }
 
