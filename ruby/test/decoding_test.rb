@@ -22,6 +22,15 @@ class DecodingTest < ServerTest
     assert client.get(url("/encoded/gzip/100"), headers: { "Accept-Encoding" => "gzip" }).body.start_with?(gzip)
   end
 
+  def test_a_body_can_be_decoded_whose_request_names_its_codings
+    client = client(decode_always: true)
+    own = { "Accept-Encoding" => "br;q=0.1, gzip" }
+    assert_equal 100, client.get(url("/encoded/gzip/100"), headers: own).body.bytesize
+    assert_includes client.get(url("/echo"), headers: own).body, own.values.first
+    off = client(decode: false, decode_always: true)
+    refute_equal 100, off.get(url("/encoded/gzip/100"), headers: own).body.bytesize
+  end
+
   def test_a_damaged_coding_is_a_body_error
     CODINGS.each do |coding|
       %w[corrupt truncated].each do |damage|

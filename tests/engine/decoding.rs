@@ -77,7 +77,23 @@ fn a_request_that_names_codings_or_a_range_gets_the_body_as_it_comes() {
         let seen = json(&world.send(request.unwrap()).unwrap()).to_string();
         assert!(!seen.contains("zstd"), "{seen}");
     }
-    let off = World::with(|config| config.decode = false);
+    let always = World::with(|config| config.decode_always = true);
+    for (name, value, decoded) in [
+        ("Accept-Encoding", "gzip", true),
+        ("Range", "bytes=0-9", false),
+    ] {
+        let request = always.request("/encoded/gzip/1000");
+        let request = request.header(name, value.as_bytes()).unwrap();
+        let body = always.send(request).unwrap().into_body();
+        assert_eq!(body[..2] != [0x1f, 0x8b], decoded, "{name}");
+        let request = always.request("/echo").header(name, value.as_bytes());
+        let seen = json(&always.send(request.unwrap()).unwrap()).to_string();
+        assert!(seen.contains(value) && !seen.contains("zstd"), "{seen}");
+    }
+    let off = World::with(|config| {
+        config.decode = false;
+        config.decode_always = true;
+    });
     assert_eq!(off.get("/encoded/gzip/1000").body()[..2], [0x1f, 0x8b]);
     assert!(
         !json(&off.get("/echo"))

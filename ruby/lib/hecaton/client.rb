@@ -252,7 +252,7 @@ module Hecaton
       public_headers = Client.names(:public_headers, given[:public_headers])
       log = RequestLog.for(given[:logger], public_headers || [])
       base = Client.base(given[:base_url])
-      @request_builder = RequestBuilder.new(**given.slice(:headers, :basic_auth, :bearer, :digest_auth, :app_name, :app_env, :user_agent, :decode, :redirects),
+      @request_builder = RequestBuilder.new(**given.slice(:headers, :basic_auth, :bearer, :digest_auth, :app_name, :app_env, :user_agent, :decode, :decode_always, :redirects),
         predicate: RetryPredicate.block(given[:retry]), base: base, log: log, timeout: @timeout, public_headers: public_headers)
       @features = Features.of(*given.values_at(:features, :max_body, :raise_for_status))
       @bare = @request_builder.plain?

@@ -125,8 +125,12 @@ module Hecaton
     def in_place_of(before) = notes.equal?(before.notes) ? self : dup.adopt(*before.context)
 
     # For the cache: the value by which a header selects a response. For User-Agent and Accept-Encoding, which the
-    # engine adds to a request without them, it is the value of the settings.
-    def selecting(name) = headers[name] || @builder&.implied&.[](name)
+    # engine adds to a request without them, it is the value of the settings. A body that was decoded is another than
+    # one that was not.
+    def selecting(name)
+      value = headers[name] || @builder&.implied&.[](name)
+      name == "accept-encoding" && @builder&.decode_always ? "decoded #{value}" : value
+    end
 
     # For the cache: whether redirects are followed.
     def follows_redirects?

@@ -35,6 +35,9 @@ module Hecaton
     # For Request: what the client's settings say of headers that the engine adds, by their names in small letters.
     attr_reader :implied
 
+    # For Request: whether bodies are decoded that a request has named the codings of.
+    attr_reader :decode_always
+
     # For clients and batches: TokenSource, if bearer is code to call, and the client's timeout and limit of redirects.
     attr_reader :token_source, :timeout, :redirects
 
@@ -46,7 +49,7 @@ module Hecaton
 
     # The client's defaults; Client.new documents each.
     def initialize(headers: nil, basic_auth: nil, bearer: nil, digest_auth: nil, app_name: nil, app_env: nil, user_agent: nil,
-      decode: nil, redirects: nil, predicate: nil, base: nil, log: nil, timeout: nil, public_headers: nil)
+      decode: nil, decode_always: nil, redirects: nil, predicate: nil, base: nil, log: nil, timeout: nil, public_headers: nil)
       code = bearer if bearer.respond_to?(:call)
       credentials = { headers: headers, basic_auth: basic_auth, bearer: bearer, digest_auth: digest_auth }
       own = fields(credentials, nil).to_a.each_slice(2).to_a
@@ -64,6 +67,7 @@ module Hecaton
       @login = RequestBuilder.login(digest_auth)
       @predicate = predicate
       @content_type = fields.find { |name, _| name.casecmp?("content-type") }&.last
+      @decode_always = decode_always
       @implied = { "user-agent" => user_agent || app_name&.to_s, "accept-encoding" => ("*" unless decode == false) }.freeze
     end
 

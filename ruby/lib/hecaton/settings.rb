@@ -8,7 +8,7 @@ module Hecaton
       send_timeout first_byte_timeout expect_timeout read_timeout queue_timeout per_origin max_connections max_queue
       retry reconnect redirects redirects_to_http redirect_hosts cookies http ca crl client_cert client_key tls_min pins
       verify verify_hostname idle_timeout max_idle max_age max_body max_buffered max_header_fields max_header_bytes
-      lenient decode concurrency user_agent
+      lenient decode decode_always concurrency user_agent
     ].freeze
 
     # Those of Ruby alone.
@@ -48,10 +48,10 @@ module Hecaton
       max_connections: nil, max_queue: nil, retry: nil, reconnect: nil, redirects: nil, redirects_to_http: nil,
       redirect_hosts: nil, cookies: nil, http: nil, ca: nil, crl: nil, client_cert: nil, client_key: nil, tls_min: nil,
       pins: nil, verify: nil, verify_hostname: nil, idle_timeout: nil, max_idle: nil, max_age: nil, max_body: nil,
-      max_buffered: nil, max_header_fields: nil, max_header_bytes: nil, lenient: nil, decode: nil, concurrency: nil,
-      user_agent: nil, raise_for_status: nil, on_deprecation: nil, client_key_password: nil, app_name: nil,
-      app_env: nil, headers: nil, public_headers: nil, base_url: nil, strict_urls: nil, basic_auth: nil, bearer: nil,
-      digest_auth: nil, features: nil, logger: nil)
+      max_buffered: nil, max_header_fields: nil, max_header_bytes: nil, lenient: nil, decode: nil, decode_always: nil,
+      concurrency: nil, user_agent: nil, raise_for_status: nil, on_deprecation: nil, client_key_password: nil,
+      app_name: nil, app_env: nil, headers: nil, public_headers: nil, base_url: nil, strict_urls: nil, basic_auth: nil,
+      bearer: nil, digest_auth: nil, features: nil, logger: nil)
       configure(Derivation.given(binding, Settings::NAMES))
     end
   end

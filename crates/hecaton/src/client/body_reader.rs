@@ -305,7 +305,7 @@ pub(crate) fn decoder(
     fields: &[u8],
 ) -> Result<Option<Box<Decoder>>, Failure> {
     let empty = request.method == Method::HEAD || matches!(status, 101 | 204 | 304);
-    if empty || !config.decode || request.flags.has_coding {
+    if empty || !config.decodes(request.flags) {
         return Ok(None);
     }
     Decoder::of(Fields(fields), config.lenient).map_err(undecodable)

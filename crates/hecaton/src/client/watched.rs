@@ -51,7 +51,7 @@ impl Shared {
                 .map(|(name, value)| (name.to_owned(), value.to_vec()))
                 .collect(),
             has_body: !request.body.is_empty(),
-            decodes: self.config.decode && !request.flags.has_coding,
+            decodes: self.config.decodes(request.flags),
         }
     }
 }

@@ -17,10 +17,21 @@ pub(crate) mod table;
 
 pub use self::table::Config;
 use crate::message::failure::InvalidRequest;
+use crate::message::request_flags::RequestFlags;
 
 impl Config {
     /// How many redirects are followed if the program gives no number: `redirects: true` in Ruby.
     pub const REDIRECTS: u32 = 10;
+
+    /// Whether a request with these headers gets an Accept-Encoding.
+    pub(crate) fn offers_codings(&self, flags: RequestFlags) -> bool {
+        self.decode && !flags.has_coding && !flags.has_range
+    }
+
+    /// Whether the body of its response is decoded.
+    pub(crate) fn decodes(&self, flags: RequestFlags) -> bool {
+        self.decode && !flags.has_range && (self.decode_always || !flags.has_coding)
+    }
 }
 
 impl Config {

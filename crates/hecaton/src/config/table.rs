@@ -330,8 +330,12 @@ settings! {
     /// a repaired coding.
     lenient: bool = false, request, "bool?";
     /// Whether bodies in gzip, deflate, br and zstd are requested and decoded. Default true. A request with an
-    /// Accept-Encoding or a Range of its own gets its body as it comes. Content-Encoding stays among the headers.
+    /// Accept-Encoding (see `decode_always`) or a Range of its own gets its body as it comes. Content-Encoding stays among
+    /// the headers.
     decode: bool = true, request, "bool?";
+    /// Whether bodies are also decoded if the request has an Accept-Encoding of its own, which is sent as it is. Default
+    /// false. With `decode` false, nothing is decoded.
+    decode_always: bool = false, request, "bool?";
     /// Requests in flight in a batch. Default 200. Over HTTP/1.1 each has a connection of its own. A server of a few
     /// threads may leave most of them waiting until they time out; `per_origin` limits that.
     concurrency: usize = 200, request, "Integer?", zero "refused";

@@ -48,7 +48,7 @@ pub(crate) fn encode(
     } else {
         b"\r\nAccept: */*\r\n"
     });
-    if config.decode && !request.flags.has_coding {
+    if config.offers_codings(request.flags) {
         for part in ["Accept-Encoding: ", ACCEPTED, "\r\n"] {
             out.put_slice(part.as_bytes());
         }

@@ -59,7 +59,7 @@ fn request_fields(request: &Request, config: &Config) -> Result<HeaderMap, Strin
     if !request.flags.has_accept {
         map.append(http::header::ACCEPT, HeaderValue::from_static("*/*"));
     }
-    if config.decode && !request.flags.has_coding {
+    if config.offers_codings(request.flags) {
         map.append(ACCEPT_ENCODING, HeaderValue::from_static(ACCEPTED));
     }
     let fields = Fields(&request.fields);

@@ -12,8 +12,10 @@ pub(crate) struct RequestFlags {
     pub has_accept: bool,
     /// Whether one of these two is empty: then it is not sent.
     pub has_empty: bool,
-    /// Whether its headers name content codings or a range: then the body is not decoded.
+    /// Whether its headers name content codings: then the body is decoded only if the settings say so.
     pub has_coding: bool,
+    /// Whether its headers name a range: then the body is not decoded.
+    pub has_range: bool,
     /// Whether its headers have credentials for a proxy, which only a proxy may see.
     pub has_proxy_authorization: bool,
     /// Whether its headers say that it is the last one on its connection.
@@ -31,6 +33,7 @@ impl RequestFlags {
         self.has_accept |= others.has_accept;
         self.has_empty |= others.has_empty;
         self.has_coding |= others.has_coding;
+        self.has_range |= others.has_range;
         self.has_proxy_authorization |= others.has_proxy_authorization;
         self.closes |= others.closes;
         self.upgrades |= others.upgrades;
@@ -43,7 +46,8 @@ impl RequestFlags {
         self.has_user_agent |= is(USER_AGENT);
         self.has_accept |= is(ACCEPT);
         self.has_empty |= is_left_out(name, value);
-        self.has_coding |= is(ACCEPT_ENCODING) || is(RANGE);
+        self.has_coding |= is(ACCEPT_ENCODING);
+        self.has_range |= is(RANGE);
         self.closes |= is(CONNECTION) && says_close(value);
         self.has_proxy_authorization |= is(PROXY_AUTHORIZATION);
         self.upgrades |= is(UPGRADE);

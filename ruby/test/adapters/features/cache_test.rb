@@ -445,13 +445,14 @@ class CacheTest < ServerTest
     coded = Zlib.gzip("text")
     Scripted.run("/" => Scripted.response(200, { "Cache-Control" => "max-age=60", "Content-Encoding" => "gzip" }, coded)) do |server|
       client = client(features: [Hecaton::Features::Cache.new])
+      own = { headers: { "accept-encoding" => "gzip" } }
       bodies = lambda do
-        [client.get("#{server.url}/"), client.with(decode: false).get("#{server.url}/"),
-         client.get("#{server.url}/", headers: { "accept-encoding" => "gzip" })].map(&:body)
+        [client.get("#{server.url}/"), client.with(decode: false).get("#{server.url}/"), client.get("#{server.url}/", **own),
+         client.with(decode_always: true).get("#{server.url}/", **own)].map(&:body)
       end
-      assert_equal ["text", coded, coded], bodies.call
-      assert_equal ["text", coded, coded], bodies.call
-      assert_equal 3, server.requested.size
+      assert_equal ["text", coded, coded, "text"], bodies.call
+      assert_equal ["text", coded, coded, "text"], bodies.call
+      assert_equal 4, server.requested.size
     end
   end
 

@@ -15,7 +15,7 @@ class TyphoeusOptionsTest < DropInTest
     read_timeout: :low_speed_time, max_idle: :maxconnects, redirects: :maxredirs, redirects_to_http: :redir_protocols,
     cookies: :cookiefile, http: :http_version, ca: :cainfo, crl: :crlfile, client_cert: :sslcert, client_key: :sslkey,
     tls_min: :sslversion, pins: :pinnedpublickey, verify: :ssl_verifypeer, verify_hostname: :ssl_verifyhost,
-    max_body: :maxfilesize, decode: :accept_encoding, user_agent: :useragent, client_key_password: :keypasswd,
+    max_body: :maxfilesize, decode: :accept_encoding, decode_always: :accept_encoding, user_agent: :useragent, client_key_password: :keypasswd,
     headers: :headers, basic_auth: :userpwd, digest_auth: :httpauth
   }.freeze
   # Settings that no option of libcurl's in Ethon stands for.

@@ -78,17 +78,11 @@ module Hecaton
         setting(:first_byte_timeout, @low_speed_time)
       end
 
-      # The engine's Accept-Encoding has all codings that it can decode.
+      # A header of the program's own is sent in place of the option's codings.
       def set_up_decoding
-        return request_coded if @raw
-
-        @headers&.reject! { |name, _| name.casecmp?("accept-encoding") }
-        setting(:decode, true)
-      end
-
-      def request_coded
         codings = @accept_encoding.empty? ? CODINGS.drop(1).join(", ") : @accept_encoding
         add_header("Accept-Encoding", codings) unless header?("accept-encoding")
+        %i[decode decode_always].each { |name| setting(name, true) } unless @raw
       end
     end
   end
