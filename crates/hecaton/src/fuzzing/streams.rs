@@ -171,6 +171,9 @@ fn note(bytes: &[u8], size: usize) -> (Arc<Observed>, Vec<u8>) {
     let (mut space, mut passed) = ([0; 300], Vec::new());
     loop {
         observed.begin_turn();
+        if observed.received() % 3 == 0 {
+            observed.waits(1);
+        }
         let mut buffer = ReadBuf::new(&mut space);
         match Pin::new(&mut tap).poll_read(&mut cx, &mut buffer) {
             Poll::Ready(Ok(())) if buffer.filled().is_empty() => return (observed, passed),

@@ -3,9 +3,9 @@
 //!
 //! `h2` ends the connection for some errors of a stream, and ignores others. So the guard follows the bytes, frame by
 //! frame, before `h2` reads them. As long as nothing is wrong, each byte passes unchanged, except that small DATA frames
-//! of one stream are joined (`joined`), and empty ones left out. When something is wrong, the guard first makes `h2` reset that stream, by a PRIORITY frame that makes the stream depend on itself (RFC 7540
-//! §5.3.1). `h2` then ignores whatever comes on that stream. It still updates flow control and the table of HPACK,
-//! which all streams share.
+//! of one stream are joined (`joined`) and empty ones left out. When something is wrong, the guard first makes `h2`
+//! reset that stream, by a PRIORITY frame that makes the stream depend on itself (RFC 7540 §5.3.1). `h2` then ignores
+//! whatever comes on that stream. It still updates flow control and the table of HPACK, which all streams share.
 
 use tokio::io::ReadBuf;
 

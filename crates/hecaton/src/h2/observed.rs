@@ -212,7 +212,7 @@ impl Observed {
     }
 
     /// The reader of this stream waits for bytes; whether some were kept back for it.
-    pub(super) fn waits(&self, stream: u32) -> bool {
+    pub fn waits(&self, stream: u32) -> bool {
         let mut streams = self.streams();
         let state = streams.states.get_mut(&stream);
         state.is_some_and(|state| state.reader.waits())

@@ -16,9 +16,9 @@
 //! thread, unless it is the only one, looks for signals itself now and then. Since Ruby 3.3 a thread of its own passes
 //! signals on.
 //!
-//! When the machine stack overflows, Ruby's handler of SIGSEGV jumps out as well, over whatever runs. Frames of the engine
-//! would never end, and what they hold would be held for ever: all later requests would hang. So the room on the stack is
-//! checked before the engine is entered (`check_stack`).
+//! When the machine stack overflows, Ruby's handler of SIGSEGV jumps out as well, over whatever runs. Frames of the
+//! engine would never end, and what they hold would be held for ever: all later requests would hang. So the room on the
+//! stack is checked before the engine is entered (`check_stack`).
 //!
 //! Rules: no Ruby value is touched without the GVL, and a panic does not cross C. An interrupt is Ruby's own exception,
 //! never an error of ours.
@@ -112,8 +112,8 @@ pub fn check_stack(ruby: &Ruby) -> Result<(), Error> {
     Err(Error::new(class, "stack level too deep"))
 }
 
-/// Goes down the stack by so much, as long as Ruby finds room. Only Ruby knows where the stack of a fiber ends. Pages are
-/// touched, so this is only for stacks that are deep already.
+/// Goes down the stack by so much, as long as Ruby finds room. Only Ruby knows where the stack of a fiber ends. Pages
+/// are touched, so this is only for stacks that are deep already.
 #[inline(never)]
 fn has_room(room: usize) -> bool {
     // SAFETY: as above; the call compares two addresses.
