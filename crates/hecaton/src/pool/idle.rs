@@ -15,6 +15,7 @@ use foldhash::fast::RandomState;
 use tokio::runtime::Handle;
 use tokio::task::coop::unconstrained;
 
+use super::by_age::ByAge;
 use super::connection::Connection;
 use super::sessions::{SWEEP, Sessions};
 use super::tending::{Alarm, tend};
@@ -73,6 +74,9 @@ pub(super) struct Idle {
         reason = "they stay in their boxes, which keep the futures of requests small"
     )]
     connections: HashMap<Arc<Origin>, Vec<Box<Connection>>, RandomState>,
+    /// How many there are.
+    count: usize,
+    by_age: ByAge<Arc<Origin>>,
     /// When the old ones are looked for again.
     next_sweep: Option<Instant>,
     /// Whether a task looks after them.
@@ -90,6 +94,8 @@ impl IdleConnections {
                 max_age: config.max_age,
             },
             connections: HashMap::default(),
+            count: 0,
+            by_age: ByAge::default(),
             next_sweep: None,
             tended: false,
             alarm: Alarm::default(),
@@ -137,6 +143,7 @@ impl IdleConnections {
             if connections.is_empty() {
                 idle.connections.remove(origin);
             }
+            idle.count -= 1;
         }
     }
 
@@ -152,6 +159,7 @@ impl IdleConnections {
             Some(connections) => connections.push(connection),
             None => drop(idle.connections.insert(origin.clone(), vec![connection])),
         }
+        idle.count += 1;
         idle.sweep(now);
         self.tend_in(&mut idle);
     }
@@ -189,21 +197,19 @@ impl IdleConnections {
 
     /// Since when the connection that is idle longest has been so.
     pub fn oldest(&self) -> Option<Instant> {
-        let idle = self.lock();
-        idle.connections
-            .values()
-            .map(|list| list[0].idle_since)
-            .min()
+        self.lock().oldest().map(|(since, _)| since)
     }
 
     /// Closes every idle connection.
     pub fn clear(&self) {
-        self.lock().connections.clear();
+        let mut idle = self.lock();
+        idle.connections.clear();
+        idle.count = 0;
     }
 
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.lock().count()
+        self.lock().count
     }
 
     fn lock(&self) -> MutexGuard<'_, Idle> {
@@ -226,16 +232,14 @@ pub(super) fn lock(idle: &Mutex<Idle>) -> MutexGuard<'_, Idle> {
 impl Idle {
     fn pop(&mut self, origin: &Arc<Origin>, now: Instant) -> Option<Box<Connection>> {
         let connections = self.connections.get_mut(origin)?;
+        let before = connections.len();
         let found = std::iter::from_fn(|| connections.pop())
             .find(|connection| self.rules.allow_use_of(connection, now));
+        self.count -= before - connections.len();
         if connections.is_empty() {
             self.connections.remove(origin);
         }
         found
-    }
-
-    fn count(&self) -> usize {
-        self.connections.values().map(Vec::len).sum()
     }
 
     /// Without this, a client that visits many origins once would keep a connection to each.
@@ -250,6 +254,7 @@ impl Idle {
             connections.retain(|c| !old(c));
             !connections.is_empty()
         });
+        self.recount();
     }
 
     /// Whether no connection is here.
@@ -293,24 +298,32 @@ impl Idle {
             connections.retain_mut(is_good);
             !connections.is_empty()
         });
+        self.recount();
+    }
+
+    fn recount(&mut self) {
+        self.count = self.connections.values().map(Vec::len).sum();
+    }
+
+    /// The origin of the connection that is idle longest, and since when it has been.
+    fn oldest(&mut self) -> Option<(Instant, Arc<Origin>)> {
+        self.by_age
+            .oldest(&self.connections, |connection| connection.idle_since)
     }
 
     fn shrink(&mut self, most: usize) {
-        for _ in most..self.count() {
+        for _ in most..self.count {
             self.drop_oldest();
         }
     }
 
     fn drop_oldest(&mut self) {
-        let oldest = self
-            .connections
-            .iter()
-            .min_by_key(|(_, list)| list[0].idle_since);
-        let Some(origin) = oldest.map(|(origin, _)| origin.clone()) else {
+        let Some((_, origin)) = self.oldest() else {
             return;
         };
         if let Some(connections) = self.connections.get_mut(&origin) {
             connections.remove(0);
+            self.count -= 1;
             if connections.is_empty() {
                 self.connections.remove(&origin);
             }

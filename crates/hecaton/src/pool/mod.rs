@@ -24,6 +24,7 @@
 //!   one round of handshakes, and all others avoid connections that nobody needs.
 
 pub(crate) mod acquire;
+mod by_age;
 pub(crate) mod connection;
 pub(crate) mod connection_count;
 mod dial;
