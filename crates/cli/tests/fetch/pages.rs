@@ -276,14 +276,19 @@ fn the_bodies_of_all_pages_are_archived() {
     let arguments = ["--keep-body", "warc", "--proxy", "none"];
     world.run(&list, &[&NEXT[..], &arguments].concat());
     let bodies = world.out().join("bodies");
-    for line in ["WARC-Type: response", "WARC-IP-Address: 127.0.0.1"] {
+    // The last pages of the two long inputs are equal, so that one refers to the other.
+    for (line, expected) in [
+        ("WARC-Type: response", "14"),
+        ("WARC-Type: revisit", "1"),
+        ("WARC-IP-Address: 127.0.0.1", "15"),
+    ] {
         let how = format!("cat {}/* | zcat | grep -ac '{line}'", bodies.display());
         let found = ending(
             Command::new("sh")
                 .args(["-c", &how])
                 .stdout(std::process::Stdio::piped()),
         );
-        assert_eq!(found.stdout.trim(), "15", "{line}");
+        assert_eq!(found.stdout.trim(), expected, "{line}");
     }
     let mut places: Vec<String> = world
         .lines()
@@ -292,7 +297,7 @@ fn the_bodies_of_all_pages_are_archived() {
         .collect();
     places.sort_unstable();
     places.dedup();
-    assert_eq!(places.len(), 15);
+    assert_eq!(places.len(), 14);
 }
 
 #[test]

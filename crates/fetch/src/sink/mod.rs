@@ -23,6 +23,7 @@ mod mend;
 mod names;
 mod partial;
 mod partials;
+mod payloads;
 pub mod safe_name;
 mod tar_shards;
 mod warc;

@@ -114,6 +114,60 @@ fn warcs(root: &Path) -> Vec<(String, u64)> {
 }
 
 #[test]
+fn a_body_that_a_warc_file_has_already_is_referred_to() {
+    let root = tempfile::tempdir().unwrap();
+    let warc = Warc::new(root.path(), "warc", "part-00001").unwrap();
+    let large = Large::new(root.path(), "warc", "part-00001");
+    let mut sink = Sink::Warc(Box::new(warc), large);
+    let (long, short) = ("long ".repeat(400), "short");
+    let places = [&*long, short, &*long, short].map(|body| {
+        let number = body.len() as u64;
+        match sink.store(&response(number, body.as_bytes())).unwrap() {
+            Some(Body::Warc { warc, offset }) => (warc, offset),
+            other => panic!("{other:?}"),
+        }
+    });
+    sink.finish().unwrap();
+    assert_eq!(places[0], places[2]);
+    assert_ne!(places[1], places[3]);
+    let bytes = fs::read(root.path().join(&places[0].0)).unwrap();
+    let mut text = Vec::new();
+    flate2::read::MultiGzDecoder::new(&bytes[..])
+        .read_to_end(&mut text)
+        .unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert_eq!(text.matches(&long).count(), 1);
+    let kinds = ["response", "revisit"].map(|kind| {
+        let line = format!("WARC-Type: {kind}\r\n");
+        text.matches(&line).count()
+    });
+    assert_eq!(kinds, [3, 1]);
+    let field = |record: &str, name: &str| {
+        let line = record.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_else(|| panic!("{name} in {record}"))
+            .to_owned()
+    };
+    let records: Vec<&str> = text.split("WARC/1.1\r\n").collect();
+    let first = records.iter().find(|it| it.contains(&long)).unwrap();
+    let again = records.iter().find(|it| it.contains("revisit")).unwrap();
+    let profile = field(again, "WARC-Profile: ");
+    assert!(
+        profile.ends_with("/revisit/identical-payload-digest"),
+        "{profile}"
+    );
+    for (referring, referred) in [
+        ("WARC-Refers-To-Target-URI: ", "WARC-Target-URI: "),
+        ("WARC-Refers-To-Date: ", "WARC-Date: "),
+        ("WARC-Payload-Digest: ", "WARC-Payload-Digest: "),
+    ] {
+        assert_eq!(field(again, referring), field(first, referred));
+    }
+    let (_, block) = again.split_once("\r\n\r\n").unwrap();
+    let length: usize = field(again, "Content-Length: ").parse().unwrap();
+    assert_eq!(block.len(), length + 4, "{again}");
+}
+
+#[test]
 fn a_record_of_a_warc_file_stands_where_it_was_said() {
     let root = tempfile::tempdir().unwrap();
     let places = warcs(root.path());

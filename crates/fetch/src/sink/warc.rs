@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use ring::digest::{Context, Digest, SHA256};
 
 use super::gzip::Members;
+use super::payloads::{Payloads, Stored};
 use super::{StoredResponse, create, shown, sync_folder};
 use crate::record::Body;
 
@@ -22,6 +23,9 @@ const CONFORMS_TO: &str =
 /// The profile of a revisit that ended with 304.
 const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 
+/// The profile of a revisit whose payload another record has (WARC 1.1 §6.7.2).
+const IDENTICAL_PAYLOAD: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+
 /// Writes `FOLDER/PREFIX-00000.warc.gz` and so on.
 pub struct Warc {
     root: PathBuf,
@@ -32,6 +36,7 @@ pub struct Warc {
     open: Option<OpenFile>,
     members: Members,
     member: Vec<u8>,
+    payloads: Payloads,
 }
 
 struct OpenFile {
@@ -53,6 +58,7 @@ impl Warc {
             open: None,
             members: Members::new(),
             member: Vec::new(),
+            payloads: Payloads::default(),
         })
     }
 
@@ -67,15 +73,44 @@ impl Warc {
     pub(super) fn revisit(&mut self, response: &StoredResponse<'_>) -> io::Result<()> {
         self.prepare(response.at)?;
         let http = http_head(response, 0);
-        let mut head = beginning("revisit", response);
-        head += &format!("WARC-Profile: {NOT_MODIFIED}\r\n");
-        let block = digest(&[&http]);
+        self.write_revisit(
+            response,
+            &http,
+            &format!("WARC-Profile: {NOT_MODIFIED}\r\n"),
+        )
+    }
+
+    /// Says that a response has the payload of a record that is stored already. Its head is stored, and the body is
+    /// where that record is.
+    fn refer(
+        &mut self,
+        response: &StoredResponse<'_>,
+        (payload, stored): (&[u8], Stored),
+    ) -> io::Result<Body> {
+        let http = http_head(response, response.body.len() as u64);
+        let (digest, Stored { place, url, at }) = (hexadecimal(payload), stored);
+        let fields = format!(
+            "WARC-Profile: {IDENTICAL_PAYLOAD}\r\nWARC-Payload-Digest: sha256:{digest}\r\nWARC-Refers-To-Target-URI: {url}\r\nWARC-Refers-To-Date: {at}\r\nWARC-Truncated: length\r\n"
+        );
+        self.write_revisit(response, &http, &fields)?;
+        let (warc, offset) = place;
+        Ok(Body::Warc { warc, offset })
+    }
+
+    fn write_revisit(
+        &mut self,
+        response: &StoredResponse<'_>,
+        http: &[u8],
+        fields: &str,
+    ) -> io::Result<()> {
+        let mut head = beginning("revisit", response) + fields;
+        let block = digest(&[http]);
         head += &format!(
             "WARC-Block-Digest: sha256:{}\r\n",
             hexadecimal(block.as_ref())
         );
         head += &content(http.len() as u64);
-        self.write(&[head.as_bytes(), &http, b"\r\n\r\n"])?;
+        self.write(&[head.as_bytes(), http, b"\r\n\r\n"])?;
         Ok(())
     }
 
@@ -97,12 +132,23 @@ impl Warc {
 
     pub(super) fn store(&mut self, response: &StoredResponse<'_>) -> io::Result<Body> {
         self.prepare(response.at)?;
-        let http = http_head(response, response.body.len() as u64);
         let payload = digest(&[response.body]);
+        let length = response.body.len();
+        if let Some(stored) = self.payloads.find(payload.as_ref(), length) {
+            return self.refer(response, (payload.as_ref(), stored));
+        }
+        let http = http_head(response, length as u64);
         let block = digest(&[&http, response.body]);
         let length = (http.len() + response.body.len()) as u64;
         let head = response_head(response, payload.as_ref(), Some(block.as_ref()), length);
         let (name, offset) = self.write(&[head.as_bytes(), &http, response.body, b"\r\n\r\n"])?;
+        let stored = Stored {
+            place: (name.clone(), offset),
+            url: target(response),
+            at: response.at.to_owned(),
+        };
+        self.payloads
+            .note(payload.as_ref(), response.body.len(), stored);
         Ok(Body::Warc { warc: name, offset })
     }
 
@@ -198,13 +244,15 @@ fn common(kind: &str, at: &str) -> String {
     )
 }
 
+/// The URL of a response, without what no field of a head may have.
+fn target(response: &StoredResponse<'_>) -> String {
+    let url = response.url.chars();
+    url.filter(|c| !c.is_control() && *c != ' ').collect()
+}
+
 /// The beginning of a record about a response.
 fn beginning(kind: &str, response: &StoredResponse<'_>) -> String {
-    let url: String = response
-        .url
-        .chars()
-        .filter(|c| !c.is_control() && *c != ' ')
-        .collect();
+    let url = target(response);
     let mut head = common(kind, response.at);
     head += &format!("WARC-Target-URI: {url}\r\n");
     if let Some(ip) = response.ip {
