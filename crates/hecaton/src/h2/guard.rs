@@ -180,8 +180,7 @@ impl Guard {
         let Some(head) = FrameHead::read(bytes) else {
             return Step::Hold;
         };
-        let is_first = std::mem::take(&mut self.is_first);
-        if is_first {
+        if self.is_first {
             // A GOAWAY names the unprocessed streams, and the connection ends with it anyway.
             let settings = head.kind == SETTINGS && !head.has(ACK);
             if !settings && head.kind != GOAWAY {
@@ -196,13 +195,20 @@ impl Guard {
             GOAWAY => self.joined.pass_all(observed, &mut self.ready),
             _ => self.pass_joined(head.stream, observed),
         }
+        let step = self.frame(head, bytes, observed);
+        // The first frame may come in pieces.
+        self.is_first &= matches!(step, Step::Hold);
+        step
+    }
+
+    fn frame(&mut self, head: FrameHead, bytes: &[u8], observed: &Observed) -> Step {
         match head.kind {
             DATA => self.data(head, bytes, observed),
             HEADERS => self.block(head, bytes, observed),
             CONTINUATION | PUSH_PROMISE => self.give_up(bytes, observed),
             // With the first settings the peer has taken nothing back.
             SETTINGS
-                if !is_first
+                if !self.is_first
                     && !head.has(ACK)
                     && bytes.len() >= head.whole()
                     && self.precedence.holds(bytes.len(), observed) =>
