@@ -76,14 +76,7 @@ impl Driver<'_> {
                     has_slot = false;
                     self.begin(index, host, pending, &mut intents);
                 }
-                // A skipped robots.txt has no record.
-                Next::Skip(host, pending) if pending.is_robots => part.skip_robots(host),
-                Next::Skip(_, pending) => {
-                    let rendered = self.maker.render(&pending.planned.held);
-                    let about = (&pending.planned, rendered.as_ref().ok());
-                    let unsent = (Outcome::Unreached, "its host was down");
-                    part.unsent(&mut self.records, about, unsent, &pending.sent());
-                }
+                Next::Skip(host, pending) => self.skip(index, host, &pending),
                 Next::Wait(until) => {
                     next = [next, until].into_iter().flatten().min();
                     index += 1;
@@ -98,6 +91,12 @@ impl Driver<'_> {
         } else if self.slots.is_needy() {
             next = [next, Some(now + SOON)].into_iter().flatten().min();
         }
+        self.write_intents(intents);
+        Ok(next)
+    }
+
+    /// Writes the intents of requests, by part, which are sent once these are on the disk.
+    fn write_intents(&mut self, intents: HashMap<u32, Vec<u32>>) {
         for (part, slots) in intents {
             self.ticket += 1;
             let numbers = slots.iter().filter_map(|slot| self.flight(*slot));
@@ -107,7 +106,18 @@ impl Driver<'_> {
             self.writer.intents(part, numbers, self.ticket);
             self.intending.insert(self.ticket, slots);
         }
-        Ok(next)
+    }
+
+    /// Records an input whose host was given up. A robots.txt has no record.
+    fn skip(&mut self, index: usize, host: u32, pending: &Pending) {
+        let part = &mut self.open[index];
+        if pending.is_robots {
+            return part.skip_robots(host);
+        }
+        let rendered = self.maker.render(&pending.planned.held);
+        let about = (&pending.planned, rendered.as_ref().ok());
+        let unsent = (Outcome::Unreached, "its host was down");
+        part.unsent(&mut self.records, about, unsent, &pending.sent());
     }
 
     pub(super) fn flight(&self, slot: u32) -> Option<&Flight> {
