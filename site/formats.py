@@ -43,58 +43,14 @@ def faults(valid, where, document):
     return []
 
 
-# Keys and values in kept results that older versions wrote, and their names today. The command reads both.
-RENAMED = {
-    "proof": "probe",
-    "launch": "invocation",
-    "launches": "invocations",
-    "origin_core": "server_core",
-    "marks": "warnings",
-    "ceiling": "baseline_loader",
-    "ceiling_ratio": "baseline_loader_ratio",
-    "against_ceiling": "against_loader",
-    "kept_ms": "keep_alive_ms",
-    "fresh_ms": "new_ms",
-    "predicted_kept_ms": "predicted_keep_alive_ms",
-    "predicted_fresh_ms": "predicted_new_ms",
-    "answered": "responded",
-    "asked": "limit",
-}
-VALUES = {("kind", "origin"): "test_server", ("control", "canary"): "reference_run"}
-
-# What older versions wrote, and no rule reads any more: samples of held responses inside of measured rounds.
-DROPPED = {"checks", "check_gaps", "check_waits"}
-# What a driver can be found to have done. Older versions found more, and the command reads that as `other`.
-FACTS = {
-    choice["properties"]["fact"]["const"]
-    for choice in json.loads((ROOT / "docs/schemas/run.schema.json").read_text())["definitions"]["Seen"]["oneOf"]
-}
-# Figures of a row that older documents lack.
-LATER = {"cpu_outside_percentage": None}
-
-
-def name_today(key, value):
-    """The name of a key today. A `place` that is a number is a client's rank in a shootout, and kept its name."""
-    if key == "place" and isinstance(value, dict):
-        return "isolation"
-    return RENAMED.get(key, key)
-
-
-def today(value, of=None):
-    """A value, which may be that of a key, in the names of today."""
-    if isinstance(value, dict):
-        if "fact" in value and value["fact"] not in FACTS:
-            return {"fact": "other"}
-        if "cpu_ms_per_request" in value:
-            value = LATER | value
-        return {name_today(key, part): today(part, key) for key, part in value.items() if key not in DROPPED}
-    if isinstance(value, list):
-        return [today(part) for part in value]
-    return VALUES.get((of, value), value)
-
-
 def kept_runs():
-    return sorted((ROOT / "docs/results").rglob("run.json"))
+    return sorted((ROOT / "docs/results").rglob("run.json.zst"))
+
+
+def document(command, path):
+    """A kept run in the format of today, in which the command prints it whatever version wrote it."""
+    shown = subprocess.run([command, "report", path, "--json"], capture_output=True, check=True)
+    return json.loads(shown.stdout)
 
 
 def records(command):
@@ -124,7 +80,7 @@ def main(command):
     found = [
         fault
         for path in documents
-        for fault in faults(run, path.relative_to(ROOT), today(json.loads(path.read_text())))
+        for fault in faults(run, path.relative_to(ROOT), document(command, path))
     ]
     job = records(command)
     found += [fault for number, one in enumerate(job) for fault in faults(record, f"record {number}", one)]

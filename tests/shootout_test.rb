@@ -7,7 +7,7 @@ require "tmpdir"
 class ShootoutTest < Minitest::Test
   HECATON = File.expand_path("../bin/hecaton", __dir__)
   CLIENTS = %w[hecaton-ruby net-http typhoeus].freeze
-  CLEAN = { "CONCURRENCY" => nil, "PER_THREAD" => nil, "SKIP" => nil }.freeze
+  CLEAN = %w[HECATON_CONCURRENCY HECATON_PER_THREAD HECATON_SKIP].to_h { |name| [name, nil] }.freeze
   STANDING_KEYS = %w[client place letters ratio_to_baseline ratio_low ratio_high
                      user_seconds system_seconds real_seconds
                      megabytes_per_second first_request_ms boot_ms not_ranked].freeze
@@ -74,9 +74,9 @@ class ShootoutTest < Minitest::Test
     assert_match(/baseline loader/, text)
   end
 
-  def test_the_environment_means_what_it_meant_and_an_option_wins
+  def test_the_environment_gives_defaults_and_an_option_wins
     small = %w[shootout --rounds 1 --json --quiet hecaton-ruby net-http typhoeus]
-    environment = { "CONCURRENCY" => "2", "PER_THREAD" => "7", "SKIP" => "typhoeus" }
+    environment = { "HECATON_CONCURRENCY" => "2", "HECATON_PER_THREAD" => "7", "HECATON_SKIP" => "typhoeus" }
     plan = plan(environment, small)
     assert_equal [%w[hecaton-ruby net-http baseline-loader], [2], 14],
       plan.values_at("clients", "concurrency", "requests")

@@ -282,8 +282,8 @@ fn a_length_that_is_not_that_of_the_body_says_both() {
     // `content-length: 100`.
     let announced = [0x0f, 0x0d, 3, b'1', b'0', b'0'];
     for (pieces, words) in [
-        (vec![50], "50 bytes came of the 100"),
-        (vec![50, 20], "70 bytes came of the 100"),
+        (vec![50], "received 50 of 100 announced bytes"),
+        (vec![50, 20], "received 70 of 100 announced bytes"),
         (vec![60, 60], "longer than the 100 bytes"),
     ] {
         let url = Raw::serve(move |mut raw, _| {

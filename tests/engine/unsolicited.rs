@@ -223,7 +223,7 @@ fn a_body_that_is_cut_short_says_how_much_of_it_came() {
         let url = hasty(response.leak(), Then::EndsAndReads);
         let world = World::new();
         let error = world.send(Request::get(&url).unwrap()).unwrap_err();
-        let words = format!("{come} bytes came of the {length} that were announced");
+        let words = format!("received {come} of {length} announced bytes");
         assert!(error.detail().contains(&words), "{error}");
         let mut stream = world
             .run(world.client.open(Request::get(&url).unwrap()))

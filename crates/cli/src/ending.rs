@@ -35,6 +35,11 @@ pub const INTERRUPTED: u8 = 130;
 #[error("slower than allowed: {0}")]
 pub struct Worse(pub String);
 
+/// Rows beyond the limits of `--fail-if`, named; ends with status 3.
+#[derive(Debug, thiserror::Error)]
+#[error("beyond a limit of --fail-if: {0}")]
+pub struct Beyond(pub String);
+
 /// Prints the error, if there is one, and returns the status.
 pub fn of(result: Result<()>) -> ExitCode {
     let Err(error) = result else {
@@ -79,7 +84,7 @@ fn status(error: &Error) -> u8 {
     }
     if error.is::<Usage>() {
         USAGE
-    } else if error.is::<Worse>() {
+    } else if error.is::<Worse>() || error.is::<Beyond>() {
         TOO_LITTLE
     } else if error.is::<Interrupted>() {
         INTERRUPTED

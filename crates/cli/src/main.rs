@@ -15,7 +15,7 @@ mod terminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{Command, CommandFactory as _, Parser, Subcommand};
 
 use crate::reading::Group;
 
@@ -25,7 +25,7 @@ use crate::reading::Group;
 struct Line {
     #[command(subcommand)]
     verb: Verb,
-    /// A folder of manifests, whose clients are added to the project's; may be repeated.
+    /// A folder with the manifests of your own clients, beside the project's; repeat it for several.
     #[arg(
         long,
         global = true,
@@ -54,6 +54,11 @@ const GROUPS: [Group; 4] = [
         title: "Tools",
         verbs: &["serve", "drivers", "doctor", "completions", "help"],
     },
+];
+
+/// The verbs that run clients, whose help shows `--drivers`.
+const WITH_DRIVERS: [&str; 7] = [
+    "sweep", "shootout", "compare", "bench", "audit", "drivers", "doctor",
 ];
 
 const EXAMPLES: &str = "\
@@ -109,8 +114,13 @@ enum Verb {
     BaselineLoader,
 }
 
+/// The command line, as its help and the completions show it.
+fn command() -> Command {
+    reading::shown(Line::command(), "drivers", &WITH_DRIVERS)
+}
+
 fn main() -> ExitCode {
-    let line: Line = reading::line(&GROUPS);
+    let line: Line = reading::line(command(), &GROUPS);
     let result = match line.verb {
         Verb::Sweep(arguments) => cmd::sweep::run(&arguments, &line.drivers),
         Verb::Shootout(arguments) => cmd::shootout::run(&arguments, &line.drivers),
@@ -128,7 +138,7 @@ fn main() -> ExitCode {
         Verb::Serve(arguments) => cmd::serve::run(&arguments),
         Verb::Drivers(arguments) => cmd::drivers::run(&arguments, &line.drivers),
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments, &line.drivers),
-        Verb::Completions(arguments) => cmd::completions::run(&arguments, Line::command()),
+        Verb::Completions(arguments) => cmd::completions::run(&arguments, command()),
         Verb::BaselineLoader => cmd::baseline_loader::run(),
     };
     ending::of(result)

@@ -44,8 +44,8 @@ const WORDS: [(&str, &str); 7] = [
 ];
 
 /// The command line; ends the process with status 2, or 0 after help.
-pub fn line<T: Parser>(groups: &[Group]) -> T {
-    let command = grouped(T::command(), groups);
+pub fn line<T: Parser>(command: Command, groups: &[Group]) -> T {
+    let command = grouped(command, groups);
     let matches = command.try_get_matches();
     let line = matches.and_then(|matches| T::from_arg_matches(&matches));
     line.unwrap_or_else(|error| {
@@ -54,6 +54,17 @@ pub fn line<T: Parser>(groups: &[Group]) -> T {
         }
         crate::say!("{}", plain(error.render().to_string().trim_end()));
         std::process::exit(2)
+    })
+}
+
+/// The command whose option, hidden and global, is shown in the help of these verbs.
+pub fn shown(command: Command, option: &str, verbs: &[&str]) -> Command {
+    let hidden = command.get_arguments().find(|arg| arg.get_id() == option);
+    let Some(visible) = hidden.map(|arg| arg.clone().hide(false)) else {
+        return command;
+    };
+    verbs.iter().fold(command, |command, verb| {
+        command.mut_subcommand(verb, |verb| verb.arg(visible.clone()))
     })
 }
 

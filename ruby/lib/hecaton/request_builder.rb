@@ -29,10 +29,10 @@ module Hecaton
     # For the engine: the client's headers, [name, value, name, value].
     attr_reader :headers
 
-    # Array of Strings in small letters: their names.
+    # Array of Strings: their names in lower case.
     def header_names = @headers.each_slice(2).map { |name, _| name.downcase }
 
-    # For Request: what the client's settings say of headers that the engine adds, by their names in small letters.
+    # For Request: what the client's settings say of headers that the engine adds, by their names in lower case.
     attr_reader :implied
 
     # For Request: whether bodies are decoded that a request has named the codings of.

@@ -9,7 +9,7 @@ module Hecaton
   # the values that are written, what follows a `?` or `#` is [hidden] too, as it may be the query of a URL. No body is
   # written.
   class RequestLog
-    # Array of String: names of headers whose values the log shows beside those of public ones, in small letters. They
+    # Array of String: names of headers whose values the log shows beside those of public ones, in lower case. They
     # can hold a secret only inside a URL.
     SHOWN = %w[
       accept-ranges age allow content-length content-location date deprecation etag expires host keep-alive last-modified link location

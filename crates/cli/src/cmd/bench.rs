@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use hecaton_lab::findings::judge_goal;
 use hecaton_lab::ledger::SCHEMA;
@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     let parts = chosen(&scenario, &arguments.part)?;
     let mut bench = Bench {
         arguments,
-        out: arguments.common.folder("bench")?,
+        out: out(&arguments.common)?,
         catalogue,
         subject: scenario.subject.clone(),
         seed: arguments.common.seed,
@@ -322,4 +322,13 @@ fn judgements(
         }));
     }
     judged
+}
+/// The folder of the benchmark, whose goals are its only limits.
+fn out(common: &Common) -> Result<PathBuf> {
+    if !common.fail_if.is_empty() {
+        bail!(Usage(
+            "--fail-if is for sweep, shootout and compare; a benchmark has goals".into()
+        ));
+    }
+    common.folder("bench")
 }

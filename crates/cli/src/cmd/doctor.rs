@@ -12,7 +12,7 @@ use hecaton_lab::report::{Style, wrapped};
 /// Checks this machine for anything that skews measurements, and suggests fixes; changes nothing itself.
 ///
 /// It looks at cores, clock, other work, limits and ports, measures how steady the core of the clients is, and lists
-/// which clients are installed. It takes a few seconds.
+/// which clients are installed. It asks each client for its version, which can take a minute.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -38,7 +38,7 @@ pub struct Arguments {
     /// Write the page to this file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write index.html into this folder, and a page into each run below it.
+    /// Write index.html into this folder, and report.html and README.md into each run below it.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["runs", "md", "csv", "json", "svg", "html", "fail_if_worse"])]
     index: Option<PathBuf>,
     /// End with status 3 when a client is slower in the last run than in the first by more than this, as in 5%, or can
@@ -194,7 +194,15 @@ fn index(folder: &Path) -> Result<()> {
 
 /// Writes the page of a run, and returns its entry in the index.
 fn entry(folder: &Path, name: &str, view: View) -> Result<report::Entry> {
-    save(&folder.join(name).join("report.html"), view.html())?;
+    let place = folder.join(name);
+    save(&place.join("report.html"), view.html())?;
+    save(
+        &place.join("README.md"),
+        format!(
+            "# {name}\n\n[The page with charts](report.html)\n\n{}",
+            view.markdown()
+        ),
+    )?;
     Ok(report::Entry {
         page: format!("{name}/report.html"),
         part: String::new(),
@@ -205,7 +213,7 @@ fn entry(folder: &Path, name: &str, view: View) -> Result<report::Entry> {
 /// Title and first sentence of a folder's README; none if it has no README, or a run, which has a page of its own.
 fn readme(folder: &Path) -> Result<Option<report::What>> {
     let path = folder.join("README.md");
-    if folder.join("run.json").exists() || !path.exists() {
+    if ledger::run_in(folder).is_some() || !path.exists() {
         return Ok(None);
     }
     let text = std::fs::read_to_string(&path)

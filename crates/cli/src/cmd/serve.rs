@@ -32,7 +32,7 @@ pub struct Arguments {
     /// address.
     #[arg(long)]
     expose: bool,
-    /// Serve other machines also the paths that can harm a client: bombs, faults, bodies of any size, delays of an
+    /// Also serve harmful paths to other machines: bombs, faults, bodies of any size, delays of an
     /// hour.
     #[arg(long, requires = "expose")]
     faults: bool,

@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use console::Term;
 use hecaton_lab::findings::words::figure;
+use hecaton_lab::findings::{Row, Threshold};
 use hecaton_lab::ledger::{Folder, holds_run};
 use hecaton_lab::measure::{self, Conditions, Measured, Progress};
 use hecaton_lab::plan::ServiceTime;
@@ -15,6 +16,7 @@ use hecaton_lab::report::{self, View};
 use hecaton_lab::run::Elsewhere;
 use hecaton_lab::spec::{BASELINE_LOADER, Experiment, Usage, parse_duration, project_root};
 
+use crate::ending::Beyond;
 use crate::progress::{Progress as Bar, words};
 use crate::stop;
 
@@ -37,6 +39,10 @@ pub struct Common {
     /// Print nothing but the result.
     #[arg(short = 'q', long)]
     pub quiet: bool,
+    /// End with status 3 if a row of a client is beyond this limit, as in 'p99 > 50ms'; repeat it for several. Columns:
+    /// p50, p99, cpu, speed, memory, errors, duplicates.
+    #[arg(long, value_name = "LIMIT")]
+    pub fail_if: Vec<Threshold>,
     /// Clients, separated by commas, whose drivers may run as you when no other user can read their files. Their rows
     /// are unverified.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -145,9 +151,20 @@ pub fn measure(experiment: &Experiment, common: &Common, csv: bool) -> Result<()
     bar.end();
     let measured = measured?;
     show(&measured, common, csv)?;
-    match experiment.tolerant {
-        true => Ok(()),
-        false => measured.nobody_broke(),
+    if !experiment.tolerant {
+        measured.nobody_broke()?;
+    }
+    within(&measured.findings.rows, &common.fail_if)
+}
+
+/// Fails if a row is beyond a limit, and names each.
+fn within(rows: &[Row], limits: &[Threshold]) -> Result<()> {
+    let failures = limits
+        .iter()
+        .flat_map(|limit| rows.iter().filter_map(|row| limit.failure(row)));
+    match failures.collect::<Vec<_>>().join("; ") {
+        none if none.is_empty() => Ok(()),
+        failures => bail!(Beyond(failures)),
     }
 }
 
@@ -272,6 +289,7 @@ mod tests {
             force,
             quiet: true,
             patience: Duration::ZERO,
+            fail_if: Vec::new(),
             trust: Vec::new(),
             server: None,
             server_token: None,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -34,16 +35,16 @@ pub struct Arguments {
         value_delimiter = ','
     )]
     client: Vec<String>,
-    /// Clients to leave out, separated by commas.
-    #[arg(long, env = "SKIP", value_name = "LIST", value_delimiter = ',')]
+    /// Clients to leave out, separated by commas [env: HECATON_SKIP].
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
     skip: Vec<String>,
     /// Requests of each client, over all of its rounds [default: 10000].
     #[arg(long, value_name = "N")]
     requests: Option<u64>,
-    /// Requests in flight [default: 1].
-    #[arg(short = 'c', long, env = "CONCURRENCY", value_name = "N")]
+    /// Requests in flight [default: 1] [env: HECATON_CONCURRENCY].
+    #[arg(short = 'c', long, value_name = "N")]
     concurrency: Option<usize>,
-    /// Total requests as a multiple of the concurrency, instead of --requests [env: PER_THREAD].
+    /// Total requests as a multiple of the concurrency, instead of --requests [env: HECATON_PER_THREAD].
     #[arg(long, value_name = "M", conflicts_with = "requests")]
     per_thread: Option<u64>,
     /// The job; there is one so far.
@@ -83,7 +84,7 @@ Examples:
   hecaton shootout --skip excon --requests 2000 -r 6
   hecaton shootout net-http typhoeus --url http://127.0.0.1:3000/
       at a server of yours
-  CONCURRENCY=20 PER_THREAD=200 hecaton shootout
+  HECATON_CONCURRENCY=20 HECATON_PER_THREAD=200 hecaton shootout
       20 in flight, 200 requests for each of the 20";
 
 /// Measures, ranks, writes the files.
@@ -98,7 +99,7 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     let root = project_root()?;
     let scenario = ShootoutScenario::load(&root)?;
     let catalogue = super::catalogue_with(drivers, &named)?;
-    let (clients, missing) = present(&named, &arguments.skip, &catalogue)?;
+    let (clients, missing) = present(&named, &skipped(arguments), &catalogue)?;
     let baseline = baseline(arguments, &scenario, &clients, &catalogue)?;
     let sweep = scenario.sweep(request(arguments, &scenario, clients)?, &catalogue)?;
     let experiment = Experiment {
@@ -190,19 +191,24 @@ fn request(
     scenario: &ShootoutScenario,
     clients: Vec<String>,
 ) -> Result<ShootoutRequest> {
-    let threads = arguments.concurrency.unwrap_or(scenario.concurrency) as u64;
+    let concurrency = match arguments.concurrency {
+        None => of_environment("HECATON_CONCURRENCY")?,
+        given => given,
+    };
+    let threads = concurrency.unwrap_or(scenario.concurrency) as u64;
     let of_threads = match arguments.requests {
         Some(_) => None,
-        None => arguments
-            .per_thread
-            .map_or_else(per_thread, |each| Ok(Some(each)))?,
+        None => arguments.per_thread.map_or_else(
+            || of_environment("HECATON_PER_THREAD"),
+            |each| Ok(Some(each)),
+        )?,
     };
     let of_threads = of_threads.map(|each| each.saturating_mul(threads));
     let foreign = arguments.service.named(&arguments.url)?;
     Ok(ShootoutRequest {
         foreign,
         clients,
-        concurrency: arguments.concurrency,
+        concurrency,
         requests: arguments.requests.or(of_threads),
         delay: arguments.delay,
         levels: arguments.set.clone(),
@@ -211,14 +217,26 @@ fn request(
     })
 }
 
-/// PER_THREAD of the environment. Not left to clap, for which it would conflict with an option that has to win over it.
-fn per_thread() -> Result<Option<u64>> {
-    match std::env::var("PER_THREAD").unwrap_or_default().trim() {
+/// The clients to leave out: the option's, or else the environment's.
+fn skipped(arguments: &Arguments) -> Vec<String> {
+    match arguments.skip.is_empty() {
+        false => arguments.skip.clone(),
+        true => {
+            let names = std::env::var("HECATON_SKIP").unwrap_or_default();
+            names.split(',').map(str::to_owned).collect()
+        }
+    }
+}
+
+/// A whole number of the environment, none if the variable is not set. Not left to clap, whose errors do not name the
+/// variable, and for which it would conflict with an option that has to win over it.
+fn of_environment<T: FromStr>(name: &str) -> Result<Option<T>> {
+    match std::env::var(name).unwrap_or_default().trim() {
         "" => Ok(None),
         text => match text.parse() {
-            Ok(each) => Ok(Some(each)),
+            Ok(number) => Ok(Some(number)),
             Err(_) => bail!(Usage(format!(
-                "PER_THREAD is `{text}` in the environment; it must be a whole number"
+                "{name} is `{text}` in the environment; it must be a whole number"
             ))),
         },
     }

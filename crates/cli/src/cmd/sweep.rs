@@ -39,7 +39,7 @@ pub struct Arguments {
     /// Requests in flight, separated by commas [default: 1,2,5,10,20,50,100,200].
     #[arg(short = 'c', long, value_name = "LIST", value_delimiter = ',')]
     concurrency: Vec<usize>,
-    /// Send requests at these rates, separated by commas, and not each when another has ended.
+    /// Send requests at these rates, separated by commas, instead of waiting for the previous response.
     ///
     /// The rate 500 is in requests per second, and is equal for all clients. The rate 80% is a share of the client's
     /// own speed in the closed loop. With poisson:500 and poisson:80%, arrivals are random. Latencies count from when a
@@ -101,6 +101,8 @@ Examples:
       which rates the client keeps
   hecaton sweep net-http typhoeus --p99 50ms --memory 200M --share 90%
       a concurrency within a budget
+  hecaton sweep net-http --fail-if 'p99 > 50ms' --fail-if 'errors > 0'
+      for CI: status 3 if a row is beyond a limit
   hecaton sweep --json --quiet > run.json
   hecaton sweep http://127.0.0.1:3000/
       a server of yours

@@ -58,8 +58,8 @@ fn runs_are_shown_side_by_side_in_every_form() {
 
 /// The recorded run's document.
 fn document() -> serde_json::Value {
-    let text = std::fs::read_to_string(format!("{}/run.json", kept())).unwrap();
-    serde_json::from_str(&text).unwrap()
+    let shown = run(hecaton("cheats").args(["report", &kept(), "--json"]));
+    serde_json::from_str(&shown.stdout).expect(&shown.stderr)
 }
 
 #[test]
@@ -190,8 +190,8 @@ fn an_index_names_every_run_below_a_folder() {
     for name in ["one", "bench/two"] {
         std::fs::create_dir_all(temporary.path().join(name)).unwrap();
         std::fs::copy(
-            format!("{}/run.json", kept()),
-            temporary.path().join(name).join("run.json"),
+            format!("{}/run.json.zst", kept()),
+            temporary.path().join(name).join("run.json.zst"),
         )
         .unwrap();
     }
@@ -205,6 +205,11 @@ fn an_index_names_every_run_below_a_folder() {
         let link = format!("<a href=\"{name}/report.html\">");
         assert!(page.contains(&link), "{name}");
         let its = std::fs::read_to_string(temporary.path().join(name).join("report.html")).unwrap();
+        let text = std::fs::read_to_string(temporary.path().join(name).join("README.md")).unwrap();
+        assert!(text.starts_with(&format!(
+            "# {name}\n\n[The page with charts](report.html)\n"
+        )));
+        assert!(name == "bench" || text.contains("| client |"), "{text}");
         let up = "../".repeat(name.split('/').count());
         assert!(
             its.contains(&format!("<a href=\"{up}index.html\">")),

@@ -38,6 +38,7 @@ fn the_help_as_markdown_has_a_page_for_each_verb_and_an_anchor_for_each_option()
     for line in [
         "# hecaton sweep",
         "### `-c, --concurrency <LIST>` {#hecaton-sweep-concurrency}",
+        "### `--drivers <FOLDER>` {#hecaton-sweep-drivers}",
         "# hecaton compare",
         "## hecaton compare keepalive",
         "# hecaton drivers",
@@ -47,7 +48,7 @@ fn the_help_as_markdown_has_a_page_for_each_verb_and_an_anchor_for_each_option()
     }
     for hidden in [
         "hecaton raw",
-        "{#hecaton-sweep-drivers}",
+        "{#hecaton-serve-drivers}",
         "{#hecaton-sweep-help}",
     ] {
         assert!(!pages.contains(hidden), "{hidden}");

@@ -12,6 +12,7 @@ mod factors;
 mod foreign;
 mod har;
 mod hidden_cheats;
+mod limits;
 mod logged;
 mod rates;
 mod refusals;

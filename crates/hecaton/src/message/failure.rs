@@ -148,7 +148,7 @@ impl Failure {
 
 /// How much of a body came, where that is not all of it.
 pub(crate) fn came_of(received: u64, announced: u64) -> String {
-    format!("{received} bytes came of the {announced} that were announced")
+    format!("received {received} of {announced} announced bytes")
 }
 
 /// A request that cannot be sent as it stands; nothing was sent.

@@ -58,7 +58,7 @@ fn is_absolute(text: &str) -> bool {
     begin("http://") || begin("https://")
 }
 
-/// The URL with its scheme and host in small letters, and without the default port.
+/// The URL with its scheme and host in lower case, and without the default port.
 fn with_small_letters(url: String) -> String {
     let Some((scheme, rest)) = url.split_once("://").filter(|_| is_absolute(&url)) else {
         return url;

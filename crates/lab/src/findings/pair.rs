@@ -50,7 +50,7 @@ pub(super) fn verdict(pair: &Pair, a: &Cell, b: &Cell, rows: &[Row]) -> Vec<Stri
     let mut sentences = vec![sentence(first, second, &ratio)];
     if let Some(cpu) = pair.cpu_ratio {
         sentences.push(format!(
-            "A request of {first} costs {} {} the CPU time of one of {second}.",
+            "{first} uses {} {} the CPU time of {second} for a request.",
             times(cpu.value),
             interval(&cpu)
         ));

@@ -199,7 +199,8 @@ mod tests {
         assert!(found < RUNS * 90 / 100, "{found}");
     }
 
-    /// Twelve rounds of six processes without luck tell a difference of 10 % nearly always: what the correction costs.
+    /// The correction still leaves enough power: twelve rounds of six equal processes nearly always show a difference of
+    /// 10 %.
     #[test]
     fn a_difference_is_still_found() {
         let mut random = StdRng::seed_from_u64(3);

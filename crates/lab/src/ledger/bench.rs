@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::Document;
-use super::read::{folders, read};
+use super::read::{folders, read, run_in};
 
 /// A benchmark, as it was measured.
 #[derive(Debug)]
@@ -49,12 +49,12 @@ pub fn bench(path: &Path) -> Result<Option<Bench>> {
             serde_json::from_slice(&std::fs::read(&file)?).with_context(problem)?;
         return of_document(document).with_context(problem).map(Some);
     }
-    if !path.is_dir() || path.join("run.json").exists() {
+    if !path.is_dir() || run_in(path).is_some() {
         return Ok(None);
     }
     let parts = folders(path)?
         .into_iter()
-        .filter(|part| part.join("run.json").exists());
+        .filter(|part| run_in(part).is_some());
     let part = |folder: std::path::PathBuf| {
         let title = folder
             .file_name()

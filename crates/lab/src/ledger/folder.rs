@@ -11,6 +11,9 @@ use sha2::{Digest, Sha256};
 use super::stamp::Stamp;
 use crate::run::Round;
 
+/// The document of a finished run; compressed, as kept runs are.
+pub(super) const DOCUMENTS: [&str; 2] = ["run.json", "run.json.zst"];
+
 /// Rounds in the order in which they were made, one JSON object a line; gone when `run.json` is whole.
 pub(super) const ROUNDS: &str = "rounds.jsonl";
 
@@ -23,9 +26,8 @@ const REPORTS: &str = "hecaton-report";
 /// Whether a run is in this folder, whole or not, or the runs of a benchmark.
 pub fn holds_run(folder: &Path) -> bool {
     let here = |folder: &Path| {
-        ["run.json", ROUNDS, HEAD]
-            .iter()
-            .any(|name| folder.join(name).exists())
+        let mut names = DOCUMENTS.iter().chain(&[ROUNDS, HEAD]);
+        names.any(|name| folder.join(name).exists())
     };
     let parts = std::fs::read_dir(folder).into_iter().flatten().flatten();
     here(folder) || parts.into_iter().any(|part| here(&part.path()))
@@ -135,12 +137,15 @@ impl Folder {
         }
     }
 
-    /// Writes the whole document as `run.json`; the list of rounds beside it is then no longer needed.
+    /// Writes the whole document as `run.json`. The list of rounds and the compressed document of an earlier run, which
+    /// are beside it, are then no longer needed.
     ///
     /// # Errors
     /// When the disk does not take it.
     pub fn finish(&self, document: &impl Serialize) -> Result<PathBuf> {
-        let path = self.write("run.json", &serde_json::to_vec(document)?)?;
+        let [name, compressed] = DOCUMENTS;
+        let path = self.write(name, &serde_json::to_vec(document)?)?;
+        let _ = std::fs::remove_file(self.path.join(compressed));
         self.clear();
         Ok(path)
     }
@@ -244,6 +249,18 @@ mod tests {
             std::fs::read_to_string(place.path().join("run.json")).unwrap(),
             "\"the first\""
         );
+    }
+
+    #[test]
+    fn a_compressed_run_is_a_run_until_another_replaces_it() {
+        let place = tempfile::tempdir().unwrap();
+        assert!(!holds_run(place.path()));
+        std::fs::write(place.path().join("run.json.zst"), "kept").unwrap();
+        assert!(holds_run(place.path()));
+        let folder = Folder::create(Some(place.path()), "sweep").unwrap();
+        folder.finish(&"the next").unwrap();
+        assert!(place.path().join("run.json").exists());
+        assert!(!place.path().join("run.json.zst").exists());
     }
 
     #[test]

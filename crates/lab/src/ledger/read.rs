@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::folder::{HEAD, ROUNDS};
+use super::folder::{DOCUMENTS, HEAD, ROUNDS};
 use super::{Document, PlanRecord, SCHEMA};
 use crate::run::Round;
 use crate::spec::BASELINE_LOADER;
@@ -33,7 +33,7 @@ pub fn read(path: &Path) -> Result<Document> {
 
 /// Whether this is the folder of a run that was killed or is still running.
 fn is_unfinished(path: &Path) -> bool {
-    path.join(HEAD).exists() && !path.join("run.json").exists()
+    path.join(HEAD).exists() && run_in(path).is_none()
 }
 
 /// Every run in a folder or in its subfolders, with its path below that folder, in the order of the names.
@@ -43,15 +43,12 @@ fn is_unfinished(path: &Path) -> bool {
 pub fn runs_below(folder: &Path) -> Result<Vec<(String, Document)>> {
     let mut runs = Vec::new();
     for run_folder in folders(folder)? {
-        let parts = if run_folder.join("run.json").exists() {
+        let parts = if run_in(&run_folder).is_some() {
             vec![run_folder]
         } else {
             folders(&run_folder)?
         };
-        for part in parts
-            .into_iter()
-            .filter(|part| part.join("run.json").exists())
-        {
+        for part in parts.into_iter().filter(|part| run_in(part).is_some()) {
             let name = part
                 .strip_prefix(folder)
                 .unwrap_or(&part)
@@ -79,16 +76,31 @@ pub fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// The document of a finished run in its folder, which may be compressed by zstd; none if there is none.
+pub fn run_in(folder: &Path) -> Option<PathBuf> {
+    let mut paths = DOCUMENTS.iter().map(|name| folder.join(name));
+    paths.find(|path| path.exists())
+}
+
 fn file(path: &Path) -> PathBuf {
     match path.is_dir() {
-        true => path.join("run.json"),
+        true => run_in(path).unwrap_or_else(|| path.join("run.json")),
         false => path.to_path_buf(),
+    }
+}
+
+/// A file's content, decompressed if its name ends in `.zst`.
+fn content(file: &Path) -> std::io::Result<Vec<u8>> {
+    let text = std::fs::read(file)?;
+    match file.extension() {
+        Some(ending) if ending == "zst" => zstd::decode_all(&text[..]),
+        _ => Ok(text),
     }
 }
 
 fn document(file: &Path) -> Result<Document> {
     let shown = file.display();
-    let text = std::fs::read(file).with_context(|| {
+    let text = content(file).with_context(|| {
         format!("cannot read {shown}; give the run.json of a run, or its folder")
     })?;
     let value: Value = serde_json::from_slice(&text)

@@ -62,15 +62,15 @@ impl Catalogue {
                     return Ok(manifest.clone());
                 }
                 Ok(text) => others.push(format!("{} is {text}", manifest.client)),
-                Err(why) => others.push(why),
+                Err(_) => others.push(format!("{} cannot run here", manifest.client)),
             }
         }
         if others.is_empty() {
             self.find(name)?;
         }
         Err(Usage(format!(
-            "{name} {version} is not installed: {}",
-            others.join("; ")
+            "{name} {version} is not installed: {}. `hecaton drivers` lists what is, and how to install the rest",
+            others.join(", and ")
         )))
     }
 }
@@ -117,7 +117,8 @@ mod tests {
         };
         assert_eq!(
             refused("curb@1.4.1"),
-            "curb 1.4.1 is not installed: curb is 1.0.5; current-curb cannot run here: install it"
+            "curb 1.4.1 is not installed: curb is 1.0.5, and current-curb cannot run here. `hecaton drivers` lists what is, \
+             and how to install the rest"
         );
         // A version is a whole word.
         assert!(refused("curb@1.0").contains("not installed"));

@@ -253,11 +253,11 @@ pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
         first.push(table(&wrong));
     }
     let rest = format!(
-        "What the server saw of {}",
+        "What the server saw{}",
         if wrong.is_empty() {
-            "all"
+            ", by client"
         } else {
-            "the others"
+            " of the other clients"
         }
     );
     let mut sections = vec![Section::new("What the server saw", Media::PAGE, first)];

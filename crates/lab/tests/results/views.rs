@@ -183,11 +183,11 @@ fn the_title_of_a_sweep_at_rates_compares_likewise() {
 
 #[test]
 fn a_sweep_of_one_concurrency_has_bars_and_no_line_of_single_points() {
-    let page_of_many = page("2026-11-21-bench/one");
+    let page_of_many = page("2026-11-22-bench/one");
     assert!(page_of_many.contains("<h2>13,801-byte bodies at concurrency 1</h2>"));
     let drawn = page_of_many.split("<details").next().unwrap();
     assert!(drawn.contains("class=\"beam") && !drawn.contains("over concurrency"));
-    let page_of_one = page("2026-11-21-bench/ten-thousand");
+    let page_of_one = page("2026-11-22-bench/ten-thousand");
     assert!(
         !page_of_one
             .split("<details")
@@ -199,7 +199,7 @@ fn a_sweep_of_one_concurrency_has_bars_and_no_line_of_single_points() {
 
 #[test]
 fn a_sweep_of_one_concurrency_has_no_speed_up_and_units_in_both_widths() {
-    let page = page("2026-11-21-bench/one");
+    let page = page("2026-11-22-bench/one");
     let (shown, _) = page.split_once("<details").unwrap();
     assert!(!shown.contains("speed-up") && !shown.contains("1.00×"));
     let units = shown.matches(">requests/s</text>").count();

@@ -53,7 +53,7 @@ module Hecaton
         @key = checked_key(key, algorithm)
         @key_id = check(:key_id, key_id, "a String of printable ASCII", TEXT)
         @components = checked_components(components)
-        @label = check(:label, label, "a name such as sig1, of small letters and digits", LABEL)
+        @label = check(:label, label, "a name such as sig1, in lower-case letters and digits", LABEL)
         @expires_in = expires_in && check(:expires_in, expires_in, "an Integer of seconds", Integer)
         @nonce = nonce
         @tag = tag && check(:tag, tag, "a String of printable ASCII", TEXT)

@@ -18,7 +18,7 @@ use hecaton_audit::run::RUNS;
 use hecaton_audit::subject::Subject;
 use hecaton_lab::spec::{Catalogue as Drivers, Manifest, Usage, project_root};
 
-/// Audits HTTP clients: what each sends, repeats, accepts and leaks, by the log of a server that misbehaves.
+/// Shows how a client behaves with broken servers: what it sends, repeats, accepts and leaks, by the server's log.
 ///
 /// A case is a server with one fault, and a verdict for each thing that a client may do about it. `--list` lists all
 /// cases. A client's own reports are claims. The server's log decides.

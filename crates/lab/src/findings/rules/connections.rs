@@ -14,8 +14,7 @@ const LEAST_CONCURRENCY: f64 = 0.9;
 /// The smallest share of the requested concurrency that must have its connections in use during a round.
 ///
 /// Where the test server responds at once, threads that share a core take uneven turns: of 200 threads of Ruby only 109
-/// had one in a round of six requests each (`docs/results/2026-11-21-bench`). Less than a quarter is one thing after
-/// another.
+/// had one in a round of six requests each. Less than a quarter is one thing after another.
 const LEAST_SPREAD: f64 = 0.25;
 
 /// How many times the requested connections may be open at once. A client may release a connection a moment after it
