@@ -44,7 +44,7 @@ const GROUPS: [Group; 4] = [
     },
     Group {
         title: "Measure HTTP clients",
-        verbs: &["sweep", "shootout", "compare", "bench", "report"],
+        verbs: &["sweep", "shootout", "compare", "bench", "measure", "report"],
     },
     Group {
         title: "Audit HTTP clients",
@@ -77,6 +77,8 @@ Examples:
       two clients, or one with other settings
   hecaton bench --quick
       the gem beside other Ruby clients, with its goals
+  hecaton measure -- ruby script.rb {url}
+      a program of yours, as it is
   hecaton report before/ after/
       two runs side by side
   hecaton audit hecaton-ruby
@@ -94,6 +96,7 @@ enum Verb {
     Shootout(cmd::shootout::Arguments),
     Compare(Box<cmd::compare::Arguments>),
     Bench(cmd::bench::Arguments),
+    Measure(cmd::measure::Arguments),
     Report(cmd::report::Arguments),
     #[cfg_attr(
         not(feature = "fetch"),
@@ -126,6 +129,7 @@ fn main() -> ExitCode {
         Verb::Shootout(arguments) => cmd::shootout::run(&arguments, &line.drivers),
         Verb::Compare(arguments) => cmd::compare::run(&arguments, &line.drivers),
         Verb::Bench(arguments) => cmd::bench::run(&arguments, &line.drivers),
+        Verb::Measure(arguments) => cmd::measure::run(&arguments),
         Verb::Report(arguments) => cmd::report::run(&arguments),
         #[cfg(feature = "fetch")]
         Verb::Fetch(arguments) => cmd::fetch::run(&arguments),

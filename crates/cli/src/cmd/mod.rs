@@ -13,6 +13,7 @@ pub mod fetch;
 #[cfg(not(all(feature = "audit", feature = "fetch")))]
 pub mod later;
 mod markdown;
+pub mod measure;
 pub mod report;
 pub mod serve;
 mod service;

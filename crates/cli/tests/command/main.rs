@@ -14,6 +14,7 @@ mod har;
 mod hidden_cheats;
 mod limits;
 mod logged;
+mod measure;
 mod rates;
 mod refusals;
 mod remote;

@@ -24,6 +24,7 @@ mod members;
 mod noise;
 mod pace;
 mod process;
+pub mod program;
 mod reach;
 mod receipt;
 mod round;

@@ -1,0 +1,174 @@
+//! `hecaton measure`: any program that sends requests, as it is, by the log of a test server of its own.
+
+use std::io::{Write, stdout};
+use std::sync::atomic::Ordering;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use hecaton_lab::findings::stats::median;
+use hecaton_lab::findings::words::{count, figure};
+use hecaton_lab::run::Interrupted;
+use hecaton_lab::run::program::{Program, Ran};
+use hecaton_lab::spec::Usage;
+use hecaton_test_server::Delay;
+use serde_json::json;
+
+use crate::stop;
+
+/// Runs any program that sends requests, as it is, and shows what a test server saw of it.
+///
+/// The program needs no driver. It gets the server's address in the place of {url} in its arguments, and in the
+/// variable HECATON_URL. /r/1, /r/2 and so on are pages of the server; `hecaton serve --help` lists the others.
+///
+/// The counts are the server's. Whether the program read the bodies is unverified, because it does not report their
+/// check values; `hecaton sweep` verifies that, with a driver. Time, CPU time and memory include the program's start.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// How often to run the program, each time with a new server.
+    #[arg(short = 'r', long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
+    /// Bytes of a response's body, at least 8.
+    #[arg(short = 'b', long, value_name = "BYTES", default_value_t = 133, value_parser = clap::value_parser!(u32).range(8..))]
+    body: u32,
+    /// How long the server waits before each response: 15ms, uniform:5ms..20ms, lognormal:p50=5ms,p99=40ms; 0 is no
+    /// wait.
+    #[arg(short = 'd', long, default_value = "0")]
+    delay: Delay,
+    /// Show what the program writes to standard output; else only its errors are shown.
+    #[arg(long, conflicts_with = "json")]
+    show_output: bool,
+    /// Print the runs as JSON, with the whole log of each.
+    #[arg(long)]
+    json: bool,
+    /// The program and its arguments.
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hecaton measure -- ruby script.rb {url}/r/1
+  hecaton measure -d 20ms -- curl --silent --parallel '{url}/r/[1-200]'
+  hecaton measure -r 10 --json -- sh -c 'wget -q -O - $HECATON_URL/r/1'";
+
+/// Runs, prints.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let program = Program {
+        line: arguments.command.clone(),
+        body_bytes: arguments.body as usize,
+        delay: arguments.delay,
+        shown: arguments.show_output,
+    };
+    let stop = stop::on_request()?;
+    let mut runs = Vec::new();
+    for _ in 0..arguments.runs {
+        runs.push(checked(program.run()?)?);
+        if stop.load(Ordering::Relaxed) {
+            bail!(Interrupted);
+        }
+    }
+    let text = match arguments.json {
+        true => json!({"command": arguments.command, "runs": runs}).to_string(),
+        false => table(&runs),
+    };
+    writeln!(stdout().lock(), "{}", text.trim_end())?;
+    Ok(())
+}
+
+/// The run, if the program did what can be measured.
+fn checked(run: Ran) -> Result<Ran> {
+    match run.status {
+        Some(0) => {}
+        Some(status) => bail!("the program ended with status {status}, so its run is not shown"),
+        None => bail!("a signal ended the program, so its run is not shown"),
+    }
+    if run.server.peak_in_flight == 0 {
+        bail!(Usage(
+            "the program sent no request to the test server; write {url} where its arguments have the server's \
+             address, or let it read HECATON_URL"
+                .into()
+        ));
+    }
+    Ok(run)
+}
+
+/// A line of the table: its name, and the figure of a run.
+type Fact = (&'static str, fn(&Ran) -> f64);
+
+const FACTS: [Fact; 10] = [
+    ("time, ms", |run| run.wall_ns as f64 / 1e6),
+    ("CPU time, ms", |run| run.cpu_ns as f64 / 1e6),
+    ("requests", |run| run.server.requests as f64),
+    ("requests a second", |run| {
+        run.server.requests as f64 / (run.wall_ns as f64 / 1e9)
+    }),
+    ("most in flight", |run| run.server.peak_in_flight as f64),
+    ("connections", |run| run.server.connections as f64),
+    ("requests on a reused connection", |run| {
+        run.server.reused as f64
+    }),
+    ("duplicates of /r/<id>", |run| run.server.duplicates as f64),
+    ("responses not taken whole", |run| run.server.aborted as f64),
+    ("bytes of bodies sent", |run| {
+        run.server.body_bytes_out as f64
+    }),
+];
+
+/// The facts, a column for each run, with the medians before them if there are several.
+fn table(runs: &[Ran]) -> String {
+    let mut heads: Vec<String> = (1..=runs.len()).map(|run| format!("run {run}")).collect();
+    if runs.len() > 1 {
+        heads.insert(0, "median".into());
+    }
+    let mut lines = vec![line("", &heads)];
+    for (name, of) in FACTS {
+        let mut figures: Vec<f64> = runs.iter().map(of).collect();
+        if runs.len() > 1 {
+            figures.insert(0, median(&figures).unwrap_or(f64::NAN));
+        }
+        let figures: Vec<String> = figures.into_iter().map(shown).collect();
+        lines.push(line(name, &figures));
+    }
+    lines.push(String::new());
+    lines.extend(notes(runs));
+    lines.join("\n")
+}
+
+/// A count as a whole number, and what is between two counts or was measured as a figure.
+fn shown(value: f64) -> String {
+    match value.fract() == 0.0 {
+        true => count(value as i64),
+        false => figure(value),
+    }
+}
+
+fn line(name: &str, cells: &[String]) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| format!("{cell:>11}")).collect();
+    format!("{name:<31}{}", cells.join(""))
+}
+
+/// What the figures do not say.
+fn notes(runs: &[Ran]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(last) = runs.last() {
+        let (peak, least) = (last.peak_rss_kb, last.least_rss_kb);
+        let bound = if peak > least { "at most" } else { "less than" };
+        let most = figure(peak.max(least) as f64 / 1e3);
+        notes.push(format!(
+            "Its largest process had {bound} {most} MB of memory."
+        ));
+    }
+    let other: u64 = runs
+        .iter()
+        .map(|run| run.server.requests.saturating_sub(run.server.items))
+        .sum();
+    if other > 0 {
+        notes.push(format!(
+            "{} of the requests were for other paths than /r/<id>; duplicates are not counted there.",
+            count(other)
+        ));
+    }
+    notes.push("Unverified: the program does not report the bodies that it read.".into());
+    notes
+}

@@ -1,0 +1,99 @@
+//! `hecaton measure`: a program without a driver, by the log of its server.
+
+use serde_json::Value;
+
+use crate::support::{Ending, hecaton, run};
+
+/// Requests three pages on one connection, one of them twice.
+const THREE: &str = r#"
+require "socket"
+socket = TCPSocket.new(*ENV.fetch("HECATON_URL").delete_prefix("http://").split(":"))
+[1, 2, 2].each do |id|
+  socket.write("GET /r/#{id} HTTP/1.1\r\nHost: x\r\n\r\n")
+  socket.read(socket.gets("\r\n\r\n")[/content-length: (\d+)/i, 1].to_i)
+end
+"#;
+
+/// Requests two bodies that no buffer holds, and leaves them when they have begun.
+const LEAVES: &str = r#"
+require "socket"
+2.times.map { TCPSocket.new(*ARGV[0].delete_prefix("http://").split(":")) }
+  .each { |socket| socket.write("GET /bytes/100000000 HTTP/1.1\r\nHost: x\r\n\r\n") }
+  .each { |socket| socket.readpartial(10) }
+"#;
+
+fn measure(options: &[&str], program: &[&str]) -> Ending {
+    let mut command = hecaton("cheats");
+    run(command.arg("measure").args(options).arg("--").args(program))
+}
+
+#[test]
+fn the_log_of_each_run_counts_what_the_program_sent() {
+    let ending = measure(&["-r", "2", "--json", "-b", "200"], &["ruby", "-e", THREE]);
+    ending.assert(0, &[]);
+    let shown: Value = serde_json::from_str(&ending.stdout).unwrap();
+    let runs = shown["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 2);
+    for run in runs {
+        let server = &run["server"];
+        let counts = [
+            "requests",
+            "duplicates",
+            "connections",
+            "reused",
+            "peak_in_flight",
+            "body_bytes_out",
+        ];
+        let counts = counts.map(|name| server[name].as_u64().unwrap());
+        assert_eq!(
+            counts,
+            [3, 1, 1, 2, 1, 600],
+            "each run has a server of its own"
+        );
+        assert!(run["cpu_ns"].as_u64() > Some(0) && run["wall_ns"].as_u64() > Some(0));
+        assert!(run["peak_rss_kb"].as_u64() > Some(0));
+    }
+}
+
+#[test]
+fn responses_that_the_program_left_are_shown() {
+    let ending = measure(&["-r", "1"], &["ruby", "-e", LEAVES, "{url}"]);
+    ending.assert(0, &[]);
+    let figure = |name: &str| {
+        let mut lines = ending.stdout.lines();
+        let line = lines.find_map(|line| line.strip_prefix(name)?.split_whitespace().last());
+        line.expect(&ending.stdout).to_owned()
+    };
+    assert_eq!(figure("responses not taken whole"), "2");
+    assert_eq!(figure("connections"), "2");
+    for words in ["run 1", "Unverified", "MB of memory"] {
+        assert!(ending.stdout.contains(words), "{}", ending.stdout);
+    }
+    assert!(!ending.stdout.contains("median"), "{}", ending.stdout);
+}
+
+#[test]
+fn other_paths_and_several_runs_are_said() {
+    let get = "require 'net/http'; puts Net::HTTP.get_response(URI(ARGV[0])).code";
+    let ending = measure(&["--show-output"], &["ruby", "-e", get, "{url}/status/404"]);
+    ending.assert(0, &[]);
+    assert_eq!(
+        ending.stdout.matches("404\n").count(),
+        3,
+        "{}",
+        ending.stdout
+    );
+    for words in ["median", "run 3", "3 of the requests were for other paths"] {
+        assert!(ending.stdout.contains(words), "{}", ending.stdout);
+    }
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused() {
+    measure(&[], &["true"]).assert(2, &["sent no request", "{url}", "HECATON_URL"]);
+    measure(&[], &["false"]).assert(1, &["ended with status 1"]);
+    measure(&[], &["sh", "-c", "kill -9 $$"]).assert(1, &["a signal ended"]);
+    measure(&[], &["no-such-program"]).assert(1, &["cannot start `no-such-program`"]);
+    measure(&[], &["echo a b"]).assert(1, &["sh -c"]);
+    measure(&["-r", "0"], &["true"]).assert(2, &["--runs"]);
+}
