@@ -51,6 +51,8 @@ pub(super) struct Guard {
     is_first: bool,
     /// Whether settings wait, which are the beginning of what is held then.
     pub waits: bool,
+    /// Whether the input has ended, so that settings need not wait.
+    has_ended: bool,
     pub precedence: Precedence,
     /// Nothing is checked any more, because `h2` ends the connection.
     is_over: bool,
@@ -73,6 +75,7 @@ impl Guard {
             decoder: Decoder::default(),
             is_first: true,
             waits: false,
+            has_ended: false,
             precedence: Precedence::default(),
             is_over: false,
             largest_block,
@@ -104,8 +107,13 @@ impl Guard {
         true
     }
 
-    /// The input has ended: held bytes pass unchanged.
+    /// The input has ended: settings that wait are judged, and an unfinished frame passes unchanged.
     pub fn end(&mut self, observed: &Observed) {
+        self.has_ended = true;
+        if std::mem::take(&mut self.waits) {
+            let held = std::mem::take(&mut self.held);
+            self.feed(held, observed);
+        }
         self.is_over = true;
         self.joined.pass_all(observed, &mut self.ready);
         self.ready.append(&mut self.held);
@@ -209,6 +217,7 @@ impl Guard {
             // With the first settings the peer has taken nothing back.
             SETTINGS
                 if !self.is_first
+                    && !self.has_ended
                     && !head.has(ACK)
                     && bytes.len() >= head.whole()
                     && self.precedence.holds(bytes.len(), observed) =>
