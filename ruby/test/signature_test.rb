@@ -1,17 +1,16 @@
 # The signatures in sig/ name what lib/ has: no more, no less, and with the same parameters.
 require "test_helper"
-require "rbs/cli"
+require "open3"
 require "signatures"
 
 class SignatureTest < Minitest::Test
   def test_they_are_valid
-    said = StringIO.new
-    reported = RBS.logger_output
-    RBS.logger_output = said # newer releases write here what they validate
-    RBS::CLI.new(stdout: said, stderr: said).run(["--log-level", "info", "-I", Signatures::FOLDER, "validate"])
-    assert_includes said.string, "`::Hecaton::Client`"
-  ensure
-    RBS.logger_output = reported
+    # In a process of its own: the parser of RBS 2.1 reads freed memory once GC.compact, which other tests call, has moved objects.
+    validate = "RBS::CLI.new(stdout: $stdout, stderr: $stderr).run(ARGV)"
+    said, status = Open3.capture2e(RbConfig.ruby, "-rrbs", "-rrbs/cli", "-e", validate, "--", "--log-level", "info", "-I",
+      Signatures::FOLDER, "validate")
+    assert_predicate status, :success?, said
+    assert_includes said, "`::Hecaton::Client`"
   end
 
   # Adapters and drop-ins have none.
