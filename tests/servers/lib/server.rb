@@ -195,11 +195,15 @@ module Servers
       [*ENV["PATH"].split(":"), "/usr/sbin", "/usr/local/sbin", "/sbin"].map { |dir| File.join(dir, name) }.find { |path| File.executable?(path) }
     end
 
-    # A port that nobody listens on, and that was not given before: a server listens on several, and later.
+    # A port that nobody listens on, and that was not given before: a server listens on several, and later. It is below those
+    # that the system gives to connections by itself (ip(7), ip_local_port_range), so that no connection takes it meanwhile.
     def free_port
       loop do
-        port = TCPServer.open("127.0.0.1", 0) { |server| server.local_address.ip_port }
+        port = rand(10_000...32_000)
+        TCPServer.open("127.0.0.1", port, &:close)
         return port if GIVEN_LOCK.synchronize { GIVEN.add?(port) }
+      rescue Errno::EADDRINUSE
+        next
       end
     end
 
