@@ -24,6 +24,17 @@ class UploadTest < ServerTest
     end
   end
 
+  def test_a_stop_iteration_of_a_body_does_not_end_it_as_if_it_were_whole
+    cut = Class.new do
+      def each
+        yield "piece"
+        [].each.next
+      end
+    end
+    assert_raises(StopIteration) { client.post(url("/echo"), body: cut.new) }
+    assert_raises(StopIteration) { client.post(url("/echo"), body: Enumerator.new { |out| out << "piece" and raise StopIteration }) }
+  end
+
   def test_an_io_with_a_size_is_sent_with_its_length_from_where_it_stands
     file("0123456789") do |file|
       file.pos = 3

@@ -160,11 +160,15 @@ module Hecaton
     end
 
     def reader_of_each(part)
-      pieces = part.to_enum(:each)
+      ended = false
+      pieces = Enumerator.new do |out|
+        part.each { |*piece| out.yield(*piece) }
+        ended = true
+      end
       lambda do
         checked(pieces.next)
       rescue StopIteration
-        nil
+        raise unless ended # it is the program's own, and the body is not whole
       end
     end
   end
