@@ -36,15 +36,12 @@ const SILENT_HOSTS: [&str; 2] = ["127.0.0.3", "::1"];
 /// The size of the buffer of a connection on which a long body comes.
 const SMALL_BUFFER: usize = 16 << 10;
 
-/// The ports of servers that go down, and how many of them are tried.
+/// The ports of servers, and how many of them are tried.
 const CHOSEN: std::ops::Range<u16> = 10_000..32_000;
 const TRIES: usize = 100;
 
 /// The longest wait for connections to end when the server goes down.
 const TO_GO_DOWN: Duration = Duration::from_secs(1);
-
-/// The longest wait for a free port: twice as long as Linux keeps the port of a connection that has ended.
-const TO_FREE_A_PORT: Duration = Duration::from_secs(120);
 
 /// How often a thread that accepts looks whether the server is to stop, if no connection wakes it: making one needs a
 /// descriptor, and there may be none.
@@ -70,27 +67,18 @@ impl Server {
     /// # Errors
     /// If no port can be had.
     pub fn start(cases: Vec<Case>, budget: Option<Budget>) -> Result<Server> {
-        let goes_down = cases
-            .iter()
-            .flat_map(|case| &case.calls)
-            .any(|call| call.down);
-        let main = if goes_down {
-            numbered()
-        } else {
-            any_port("127.0.0.1")
-        };
-        let main = main.context("no port is free on 127.0.0.1")?;
+        let main = numbered("127.0.0.1")?;
         if cases.iter().flat_map(|case| &case.calls).any(Call::is_long) {
             // Otherwise the system would take the whole body although nobody reads it.
             SockRef::from(&main).set_recv_buffer_size(SMALL_BUFFER)?;
         }
         let port = main.local_addr()?.port();
-        let other_port = any_port("127.0.0.1")?;
+        let other_port = numbered("127.0.0.1")?;
         // Cookies ignore ports, so the other host may use any port.
         let other_host = TcpListener::bind((OTHER_HOST, port))
-            .or_else(|_| any_port(OTHER_HOST))
+            .or_else(|_| numbered(OTHER_HOST))
             .with_context(|| format!("{OTHER_HOST} is not an address of this machine"))?;
-        let proxy = any_port("127.0.0.1")?;
+        let proxy = numbered("127.0.0.1")?;
         let addresses = [
             main.local_addr()?,
             other_port.local_addr()?,
@@ -215,20 +203,6 @@ impl Drop for Server {
     }
 }
 
-/// A port that the system chooses. A connection keeps its port for a minute after its end (`TIME_WAIT`, RFC 9293 §3.3.2),
-/// so after thousands of them none may be free, and this waits until one is.
-fn any_port(host: &str) -> io::Result<TcpListener> {
-    let end = Instant::now() + TO_FREE_A_PORT;
-    loop {
-        match TcpListener::bind((host, 0)) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < end => {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            done => return done,
-        }
-    }
-}
-
 /// Wakes the thread that accepts, by a connection that is reset, so that no port is kept for it.
 fn wake(listener: &TcpListener) -> io::Result<()> {
     let address = listener.local_addr()?;
@@ -238,13 +212,15 @@ fn wake(listener: &TcpListener) -> io::Result<()> {
 }
 
 /// A port that is chosen by its number. Only then does the system leave it to a socket that stops accepting. It is below
-/// the ports that the system gives away by itself (ip(7), `ip_local_port_range`), so nobody gets it meanwhile by chance.
-fn numbered() -> io::Result<TcpListener> {
-    let mut tries =
-        (0..TRIES).map(|_| TcpListener::bind(("127.0.0.1", rand::random_range(CHOSEN))));
+/// the ports that the system gives away by itself (ip(7), `ip_local_port_range`): nobody gets it meanwhile by chance, and
+/// there are free ones after thousands of connections, whose ports are kept for a minute.
+fn numbered(host: &str) -> Result<TcpListener> {
+    let mut tries = (0..TRIES).map(|_| TcpListener::bind((host, rand::random_range(CHOSEN))));
     let found = tries
         .find(|tried| !matches!(tried, Err(error) if error.kind() == io::ErrorKind::AddrInUse));
-    found.unwrap_or_else(|| Err(io::ErrorKind::AddrInUse.into()))
+    found
+        .unwrap_or_else(|| Err(io::ErrorKind::AddrInUse.into()))
+        .with_context(|| format!("no port is free on {host}"))
 }
 
 /// A socket whose queue of connections is full, so that the system does not respond to another one.
