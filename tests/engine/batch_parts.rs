@@ -153,13 +153,19 @@ fn a_reader_with_enough_ends_an_endless_body_and_the_other_requests_continue() {
     }
 }
 
-#[test]
-fn nothing_is_read_ahead_of_the_reader_and_a_part_that_is_not_taken_waits() {
+/// A batch whose request 1 reads the flood in parts, and how much of it was sent.
+fn flooded() -> (Arc<AtomicUsize>, World, Batch<u64>) {
     let (url, sent) = flood();
     let world = World::new();
     let mut batch = Batch::new(world.client.clone(), 4);
     batch.push(1, Request::get(&url).unwrap());
     batch.in_parts(1, InParts::HeadAndBody);
+    (sent, world, batch)
+}
+
+#[test]
+fn nothing_is_read_ahead_of_the_reader_and_a_part_that_is_not_taken_waits() {
+    let (sent, world, mut batch) = flooded();
     let (mut seen, mut outcomes) = (HashMap::new(), Vec::new());
     world.run(batch.wait(&mut outcomes));
     // Nobody has taken the head, so a wait ends at once and brings nothing else.
@@ -318,11 +324,7 @@ fn a_request_that_waits_for_its_reader_keeps_its_slot() {
 
 #[test]
 fn a_request_that_is_held_reads_nothing_and_holds_up_nobody() {
-    let (url, sent) = flood();
-    let world = World::new();
-    let mut batch = Batch::new(world.client.clone(), 4);
-    batch.push(1, Request::get(&url).unwrap());
-    batch.in_parts(1, InParts::HeadAndBody);
+    let (sent, world, mut batch) = flooded();
     let (mut seen, mut outcomes) = (HashMap::new(), Vec::new());
     world.run(batch.wait(&mut outcomes));
     take(&mut batch, &mut seen);

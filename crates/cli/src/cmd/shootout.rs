@@ -221,10 +221,7 @@ fn request(
 fn skipped(arguments: &Arguments) -> Vec<String> {
     match arguments.skip.is_empty() {
         false => arguments.skip.clone(),
-        true => {
-            let names = std::env::var("HECATON_SKIP").unwrap_or_default();
-            names.split(',').map(str::to_owned).collect()
-        }
+        true => super::names(&[std::env::var("HECATON_SKIP").unwrap_or_default()]),
     }
 }
 

@@ -110,10 +110,7 @@ impl Guard {
     /// The input has ended: settings that wait are judged, and an unfinished frame passes unchanged.
     pub fn end(&mut self, observed: &Observed) {
         self.has_ended = true;
-        if std::mem::take(&mut self.waits) {
-            let held = std::mem::take(&mut self.held);
-            self.feed(held, observed);
-        }
+        self.review(observed);
         self.is_over = true;
         self.joined.pass_all(observed, &mut self.ready);
         self.ready.append(&mut self.held);
@@ -235,7 +232,7 @@ impl Guard {
         }
     }
 
-    /// Lets a frame pass as it comes. What may be a long time in coming must not hold up small frames that came before.
+    /// Lets a frame pass as it comes. Small frames that came before do not wait until all of it has come.
     fn begin(&mut self, head: FrameHead, bytes: &[u8], observed: &Observed) -> Step {
         self.passing = head.whole();
         if self.passing > bytes.len() {

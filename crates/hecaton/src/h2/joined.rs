@@ -1,9 +1,9 @@
-//! Small DATA frames that are joined before `h2` reads them. `h2` keeps each frame apart until its reader takes it, so
-//! many small frames cost far more memory than their bytes, and `h2` ends a connection on which too many of them wait.
+//! Small DATA frames that are joined before `h2` reads them. `h2` keeps each frame apart until its reader takes it. Small
+//! frames then cost far more memory than their bytes, and `h2` ends a connection on which too many of them wait.
 //!
-//! A small frame passes as it is if its reader waits for bytes, and otherwise stays here, with those of its stream that
-//! follow, until they are [`SMALL`] bytes or the reader waits. So at most one small frame of each stream waits in `h2`,
-//! and nothing that a reader waits for stays here.
+//! If the reader waits for bytes, a small frame passes as it is. Otherwise it stays here and is joined with the next
+//! frames of its stream, until there are [`SMALL`] bytes or the reader waits. So at most one small frame of each stream
+//! waits in `h2`, and a reader never waits for bytes that stay here.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;

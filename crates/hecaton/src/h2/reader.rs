@@ -1,6 +1,6 @@
-//! What the reader of a body does, which decides whether small frames stay (`joined`).
+//! The state of a body's reader, by which the guard decides whether small frames stay (`joined`).
 
-/// What the reader of a body does, as far as small frames are concerned.
+/// The state of a body's reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Reader {
     /// It waits for bytes, or has not begun, and has got none.

@@ -132,11 +132,9 @@ impl OpenPart {
         };
         let foreign = self.last.is_foreign(&onward.url);
         let is_own = self.limits.own_hosts.leads(here, (&onward.url, foreign));
+        let pending = Pending::robots(onward.url.as_str().into(), from.cursor);
         let pending = Pending {
             is_own,
-            ..Pending::robots(onward.url.as_str().into(), from.cursor)
-        };
-        let pending = Pending {
             onward: Some(Box::new(onward)),
             ..pending
         };
