@@ -105,7 +105,7 @@ enum Verb {
     Fetch(Box<cmd::fetch::Arguments>),
     #[cfg_attr(
         not(feature = "audit"),
-        command(about = "Audits HTTP clients: what each sends, repeats, accepts and leaks")
+        command(about = "Shows how a client behaves with broken servers")
     )]
     Audit(cmd::audit::Arguments),
     Serve(cmd::serve::Arguments),

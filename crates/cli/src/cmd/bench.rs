@@ -323,6 +323,7 @@ fn judgements(
     }
     judged
 }
+
 /// The folder of the benchmark, whose goals are its only limits.
 fn out(common: &Common) -> Result<PathBuf> {
     if !common.fail_if.is_empty() {

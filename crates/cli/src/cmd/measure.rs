@@ -148,7 +148,7 @@ fn line(name: &str, cells: &[String]) -> String {
     format!("{name:<31}{}", cells.join(""))
 }
 
-/// What the figures do not say.
+/// The sentences below the figures: memory, other paths, and the limits of such a run.
 fn notes(runs: &[Ran]) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(last) = runs.last() {

@@ -66,7 +66,7 @@ fn spares_good(condition: &Expression, check: Option<&Expression>) -> bool {
     })
 }
 
-/// What every good response with this status is.
+/// The known facts of any good response with this status.
 struct Good {
     status: u16,
     /// Whether the check has made it good: before, nobody knows.

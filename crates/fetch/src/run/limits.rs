@@ -53,10 +53,10 @@ impl Job {
     }
 }
 
-/// What the parts of a process have in common.
+/// The state that the parts of a process share.
 #[derive(Default)]
 pub struct Common {
-    /// What is known of a part's hosts, if other parts send to them too.
+    /// The health of a part's hosts, if other parts send to them too.
     pub healths: Option<Arc<Healths>>,
     /// The robots.txt rules of hosts, if these are obeyed.
     pub sites: Option<Arc<Sites>>,
@@ -72,7 +72,7 @@ pub struct PartLimits {
     own: Vec<Limits>,
     /// Which hosts the user wrote as their own.
     pub own_hosts: OwnHosts,
-    /// What it has in common with the other parts of the process.
+    /// The state that it shares with the other parts of the process.
     pub common: Common,
     /// The longest crawl delay of a host that gets requests.
     pub max_crawl_delay: Duration,

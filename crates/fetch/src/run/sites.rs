@@ -76,7 +76,7 @@ impl Sites {
         }
     }
 
-    /// What is known of a host.
+    /// The rules of a host, or who has to fetch them.
     pub fn find(&self, host: &str, now: Instant) -> Known {
         let mut memory = self.lock();
         match memory.hosts.get(host) {

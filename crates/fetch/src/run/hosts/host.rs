@@ -193,7 +193,7 @@ impl<T> HostState<T> {
         // While it is tried again, by one alone.
         let is_shut = match self.gate {
             Gate::Open => false,
-            // What opens the gate may be delayed.
+            // The request for the file may itself be delayed.
             Gate::Fetching => self.delayed > 0,
             Gate::Shut => true,
         };
