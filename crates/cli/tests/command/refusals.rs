@@ -3,8 +3,8 @@
 use crate::support::{root, run};
 use std::process::{Command, Stdio};
 
-/// Lines, and words of the sentence that each is refused with. `HAR` and `LOG` are files; nothing listens at `URL`.
-const REFUSED: [(&str, &str); 16] = [
+/// Lines, and words of the sentence that each is refused with. `HAR`, `LOG` and `LIST` are files; nothing listens at `URL`.
+const REFUSED: [(&str, &str); 22] = [
     (
         "sweep URL 10 1 -c 2 --client curb-easy --access-log LOG",
         "curb-easy cannot give each request an id",
@@ -54,6 +54,21 @@ const REFUSED: [(&str, &str); 16] = [
     ("compare net-http", "a comparison needs two clients"),
     ("compare net-http nobody", "nobody"),
     ("audit nobody", "nobody"),
+    (
+        "fetch LIST --proxy http://u:pw@127.0.0.1:9",
+        "give proxy as env:NAME",
+    ),
+    ("fetch LIST --rate 0", "rate is 0"),
+    (
+        "fetch LIST --verify sha256:sum",
+        "verify names the column \"sum\"",
+    ),
+    (
+        "fetch LIST --name url-path",
+        "name is for files: give --keep-body files",
+    ),
+    ("fetch LIST --stop-after 2", "write 2h or 10GB"),
+    ("fetch NOTHING", "there is no such file"),
 ];
 
 #[test]
@@ -67,6 +82,7 @@ fn what_cannot_be_is_refused_where_nothing_is_installed() {
     )
     .unwrap();
     std::fs::write(path("x.log"), "").unwrap();
+    std::fs::write(path("x.txt"), "http://127.0.0.1:9/\n").unwrap();
     let mut wrong = Vec::new();
     for (line, words) in REFUSED {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hecaton"));
@@ -82,6 +98,7 @@ fn what_cannot_be_is_refused_where_nothing_is_installed() {
             command.arg(match word {
                 "HAR" => format!("@{}", path("x.har")),
                 "LOG" => path("x.log"),
+                "LIST" => path("x.txt"),
                 "URL" => "http://127.0.0.1:9/".to_owned(),
                 word => word.to_owned(),
             });
