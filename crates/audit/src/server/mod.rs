@@ -151,13 +151,15 @@ impl Server {
         self.shared.settle(longest);
     }
 
-    /// Closes all connections, and refuses new ones to its own address until [`Server::come_up`].
+    /// Closes all connections, and refuses new ones to its own address until [`Server::come_up`]. The address stays its own: the system
+    /// gives that of a socket that does not accept to whoever sets `SO_REUSEADDR` too, as every listener of Rust does (socket(7)).
     ///
     /// # Errors
     /// If the system cannot stop a socket from accepting.
     pub fn go_down(&self) -> Result<()> {
-        SockRef::from(&*self.listeners[0])
-            .shutdown(Shutdown::Read)
+        let socket = SockRef::from(&*self.listeners[0]);
+        let down = socket.shutdown(Shutdown::Read);
+        down.and_then(|()| socket.set_reuse_address(false))
             .context("the server cannot go down")?;
         self.shared.end_connections(TO_GO_DOWN);
         Ok(())
@@ -168,8 +170,10 @@ impl Server {
     /// # Errors
     /// If the system cannot let a socket accept again.
     pub fn come_up(&self) -> Result<()> {
-        SockRef::from(&*self.listeners[0])
-            .listen(128)
+        let socket = SockRef::from(&*self.listeners[0]);
+        // Its old connections have the address still.
+        let up = socket.set_reuse_address(true);
+        up.and_then(|()| socket.listen(128))
             .context("the server cannot come up again")
     }
 
@@ -271,5 +275,24 @@ fn sleep(time: Duration, stopped: impl Fn() -> bool) {
             return;
         }
         std::thread::sleep(left.min(Duration::from_millis(10)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_down_keeps_its_address_and_comes_up_again() {
+        let server = Server::start(Vec::new(), None).unwrap();
+        let address = server.listeners[0].local_addr().unwrap();
+        let _client = TcpStream::connect(address).unwrap();
+        server.go_down().unwrap();
+        let refused = TcpStream::connect(address).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+        let taken = TcpListener::bind(address).unwrap_err();
+        assert_eq!(taken.kind(), io::ErrorKind::AddrInUse);
+        server.come_up().unwrap();
+        TcpStream::connect(address).unwrap();
     }
 }
