@@ -72,7 +72,12 @@ impl Process {
                 .gid(user.id)
                 .env("HOME", "/nonexistent");
         }
-        let mut spawn = || on_core(core, || members::start(|| command.spawn()));
+        let mut spawn = || {
+            on_core(core, || {
+                without_more_rights()?;
+                members::start(|| command.spawn())
+            })
+        };
         let (group, child) = match group {
             Some(group) => match group.around(&mut spawn) {
                 Some(child) => (Some(group), child),
@@ -295,6 +300,13 @@ const PROXIES: [&str; 7] = [
 /// The token of the test server on another machine, which is the lab's secret.
 const TOKEN: &str = "HECATON_SERVER_TOKEN";
 
+/// From now on, no program that this thread starts gets rights from its file, as `sudo` does (prctl(2), `PR_SET_NO_NEW_PRIVS`).
+fn without_more_rights() -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    nix::sys::prctl::set_no_new_privs()?;
+    Ok(())
+}
+
 /// Takes from the environment what a driver must not obey or know.
 fn with_own_environment(command: &mut Command) -> &mut Command {
     PROXIES
@@ -337,6 +349,21 @@ mod tests {
         assert_eq!(written(), before);
         process.resume();
         until_it_writes();
+    }
+
+    #[test]
+    fn a_driver_and_what_it_starts_get_no_rights_from_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = ["sh", "-c", "grep NoNewPrivs /proc/self/status"];
+        let manifest = Manifest {
+            run: run.map(String::from).into(),
+            folder: folder.path().into(),
+            ..Manifest::baseline_loader(Path::new("sh"))
+        };
+        let log = folder.path().join("log");
+        let process = Process::start(&manifest, None, &log, None).unwrap();
+        let said = process.lines.recv().unwrap();
+        assert!(said.text.ends_with('1'), "{said:?}");
     }
 
     #[test]
