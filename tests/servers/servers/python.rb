@@ -44,12 +44,13 @@ module Servers
     explains "GOAWAY", "after its GOAWAY it treats requests on the way as a PROTOCOL_ERROR, and drops the streams that it had begun",
       seen: /\A\d+ of 2000 failed: \d+ × ProtocolError the server ended the connection \(PROTOCOL_ERROR\)/
 
-    def commands = %w[one two].map { |name| [path, "--config", File.join(dir, "#{name}.toml"), "app:asgi"] }
+    def commands = %w[one two three].map { |name| [path, "--config", File.join(dir, "#{name}.toml"), "app:asgi"] }
     def streams = 100
 
     def configure
-      settle("one", :clear, :tls_rsa,
-        "keep_alive_timeout = 10\nkeep_alive_max_requests = 1000000\nh2_max_concurrent_streams = 100")
+      lasting = "keep_alive_timeout = 10\nkeep_alive_max_requests = 1000000"
+      settle("one", :clear, :tls_rsa, "#{lasting}\nh2_max_concurrent_streams = 100")
+      settle("three", :clear_10, :tls_10, "#{lasting}\nh2_max_concurrent_streams = 10")
       settle("two", :short, :tls_few,
         "keep_alive_timeout = 1\nkeep_alive_max_requests = #{FEW}\nh2_max_concurrent_streams = 10")
     end
@@ -59,7 +60,7 @@ module Servers
       h2 = Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2")
       few = Endpoint.tls(port(:tls_few), certificates.ca, http: "2")
       { clear: clear, early: clear, short: Endpoint.clear(port(:short)), tls_rsa: Endpoint.tls(port(:tls_rsa), certificates.ca), h2: h2, early_h2: h2,
-        streams_100: h2, streams_10: few, few: few }
+        streams_100: h2, streams_10: Endpoint.tls(port(:tls_10), certificates.ca, http: "2"), few: few }
     end
 
     private
