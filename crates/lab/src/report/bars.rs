@@ -3,7 +3,7 @@
 use super::scale::Linear;
 use super::svg::Svg;
 use super::terminal::shortened;
-use crate::views::form::{Bar, Bars, Colour, Group, NARROW};
+use crate::views::form::{Bar, Bars, Colour, Group, NARROW, Sign};
 
 /// Ratios that may stand on an axis.
 const TICKS: [f64; 17] = [
@@ -181,22 +181,89 @@ fn headroom(chart: &Bars) -> f64 {
 
 /// Draws the legend and returns its height.
 fn legend(svg: &mut Svg, chart: &Bars, layout: &Layout) -> f64 {
-    if chart.legend.is_empty() {
+    let keys = keys(chart);
+    if keys.is_empty() {
         return 0.0;
     }
     let (mut x, mut y) = (2.0, 14.0);
-    for (place, name) in chart.legend.iter().enumerate() {
-        let needed = 20.0 + CHARACTER * name.chars().count() as f64;
-        if x + needed > layout.width {
+    for key in keys {
+        let needed = |words: &str| key.indent() + CHARACTER * words.chars().count() as f64 + 8.0;
+        if x > 2.0 && x + needed(key.words) > layout.width {
             (x, y) = (2.0, y + 18.0);
         }
-        svg.group(&[("class", &Colour::Of(place).class())], |svg| {
-            svg.rect(beam(place), (x + 1.0, y - 9.0), (10.0, 10.0));
-        });
-        svg.text("axis", (x + 16.0, y), name);
-        x += needed + 8.0;
+        key.draw(svg, (x, y));
+        let most = (layout.width - key.indent() - 8.0) / CHARACTER;
+        for (place, line) in broken(key.words, most).iter().enumerate() {
+            if place > 0 {
+                (x, y) = (2.0, y + 18.0);
+            }
+            svg.text(key.text, (x + key.indent(), y), line);
+            x += needed(line);
+        }
     }
     y + 4.0
+}
+
+/// Words in lines of at most so many characters; longer words have a line of their own.
+fn broken(words: &str, most: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words.split(' ') {
+        match lines.last_mut() {
+            Some(line) if (line.chars().count() + 1 + word.chars().count()) as f64 <= most => {
+                *line += &format!(" {word}");
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// What a colour, a shape or a kind of name means.
+struct Key<'a> {
+    colour: Colour,
+    /// The class of the square before the words; none without a square.
+    square: Option<&'static str>,
+    /// The class of the words.
+    text: &'static str,
+    words: &'a str,
+}
+
+impl Key<'_> {
+    fn indent(&self) -> f64 {
+        if self.square.is_some() { 16.0 } else { 2.0 }
+    }
+
+    fn draw(&self, svg: &mut Svg, (x, y): (f64, f64)) {
+        svg.group(&[("class", &self.colour.class())], |svg| {
+            if let Some(class) = self.square {
+                svg.rect(class, (x + 1.0, y - 9.0), (10.0, 10.0));
+            }
+        });
+    }
+}
+
+/// The entries of the legend, in their order.
+fn keys(chart: &Bars) -> Vec<Key<'_>> {
+    let colours = chart.legend.iter().enumerate().map(|(place, words)| Key {
+        colour: Colour::Of(place),
+        square: Some(beam(place)),
+        text: "axis",
+        words,
+    });
+    let signs = chart.signs.iter().map(|sign| {
+        let (square, text, words) = match sign {
+            Sign::Hollow(words) => (Some("beam hollow"), "axis", words),
+            Sign::Bold(words) => (None, "name", words),
+            Sign::Name(words) => (None, "axis", words),
+        };
+        Key {
+            colour: Colour::None,
+            square,
+            text,
+            words,
+        }
+    });
+    colours.chain(signs).collect()
 }
 
 /// Colours begin again after six: those after them are drawn lighter.

@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
 use super::bars::bars;
-use super::lines::lines;
+use super::lines::{lines, wide};
 use crate::findings::words::moment;
 use crate::findings::{Fact, Tone};
 use crate::views::form::{Block, Chart, Column, Line, Look, Media, Section, Table, Verdict, View};
@@ -200,8 +200,11 @@ fn figure(chart: &Chart, id: &str, under_heading: bool) -> Markup {
         }
     };
     match chart {
-        Chart::Lines(chart) => html! {
-            figure { (heading(&chart.heading)) (PreEscaped(lines(chart, id))) }
+        Chart::Lines(chart) => match wide(chart, &format!("{id}w")) {
+            Some(wide) => html! {
+                figure.whole { (heading(&chart.heading)) (PreEscaped(wide)) (PreEscaped(lines(chart, id))) }
+            },
+            None => html! { figure { (heading(&chart.heading)) (PreEscaped(lines(chart, id))) } },
         },
         Chart::Bars(chart) => html! {
             figure.whole {

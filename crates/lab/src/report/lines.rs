@@ -1,6 +1,6 @@
 //! Draws charts of lines as SVG: plots above one another over one axis.
 
-use super::scale::{Spread, Upright, ticks};
+use super::scale::{Spread, Upright, between, tick_label, ticks};
 use super::svg::Svg;
 use crate::views::form::{Colour, Lines, Plot, Point, Series, Stroke};
 
@@ -14,34 +14,153 @@ const EDGE: f64 = 12.0;
 /// About how much of a line one character of small text takes.
 const CHARACTER: f64 = 6.6;
 
-/// The chart; `id` must be unique in the page.
+/// The same in a chart over the whole width, whose text is larger.
+const WIDE_CHARACTER: f64 = 7.2;
+
+/// From the right end of a plot to the names of its lines.
+const LEAD: f64 = 26.0;
+
+/// Width of a chart with names at the ends of its lines.
+const WIDE: f64 = 940.0;
+
+/// Height of such a name.
+const NAME: f64 = 15.0;
+
+/// Where a chart has the names of its lines, and the space that this leaves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// In a legend above the plots.
+    Above,
+    /// At the ends of the lines.
+    AtEnds,
+}
+
+/// The place of a plot: its upper and lower edge, and its right one.
+#[derive(Clone, Copy)]
+struct Area {
+    top: f64,
+    bottom: f64,
+    right: f64,
+}
+
+/// The chart with a legend above it; `id` must be unique in the page.
 pub(super) fn lines(chart: &Lines, id: &str) -> String {
+    let class = if is_crowded(chart) { "narrow" } else { "panel" };
+    drawn(chart, id, (Names::Above, class))
+}
+
+/// The chart over the whole width of a page, with names at the ends of its lines; none if a legend is short enough.
+pub(super) fn wide(chart: &Lines, id: &str) -> Option<String> {
+    is_crowded(chart).then(|| drawn(chart, id, (Names::AtEnds, "wide")))
+}
+
+/// Whether a legend would have more lines than a reader can keep apart.
+fn is_crowded(chart: &Lines) -> bool {
+    chart.plots.first().is_some_and(has_many)
+}
+
+fn drawn(chart: &Lines, id: &str, (place, class): (Names, &str)) -> String {
     let mut svg = Svg::default();
-    let right = chart.width - RIGHT;
+    let (width, right) = widths(chart, place);
     let edge = if chart.across.log { EDGE } else { 0.0 };
     let across = Spread::new(&chart.across, LEFT + edge, right - edge);
-    let mut top = 30.0 + legend(&mut svg, chart, right);
+    let mut top = match place {
+        Names::Above => 30.0 + legend(&mut svg, chart, right),
+        Names::AtEnds => 30.0,
+    };
     if chart.band.is_some() {
         top += 16.0;
     }
     let gaps = 38.0 * chart.plots.len().saturating_sub(1) as f64;
-    let bottom = top + chart.plots.iter().map(|plot| plot.height).sum::<f64>() + gaps;
+    let heights = chart.plots.iter().map(|plot| height(plot, place));
+    let bottom = top + heights.sum::<f64>() + gaps;
     if let Some((x, words)) = &chart.band {
         band(&mut svg, across.at(*x), (top, bottom), words, right);
     }
     for plot in &chart.plots {
-        draw(&mut svg, plot, across, (top, top + plot.height), right);
-        top += plot.height + 38.0;
+        let bottom = top + height(plot, place);
+        let area = Area { top, bottom, right };
+        let up = draw(&mut svg, plot, across, area);
+        if let Some(up) = up.filter(|_| place == Names::AtEnds) {
+            names(
+                &mut svg,
+                plot,
+                |last| (across.at(last.x), up.at(last.y)),
+                area,
+            );
+        }
+        top = bottom + 38.0;
     }
     ticks_across(&mut svg, chart, across, bottom + 17.0);
     svg.text("axis end", (right, bottom + 34.0), chart.across.title);
     svg.finish(
-        (chart.width, bottom + 42.0),
+        (width, bottom + 42.0),
         id,
-        "panel",
+        class,
         &chart.title,
         &chart.words,
     )
+}
+
+/// The width of a chart, and where its plots end.
+fn widths(chart: &Lines, place: Names) -> (f64, f64) {
+    let all = chart.plots.iter().flat_map(|plot| &plot.series);
+    let longest = all.map(|series| series.name.chars().count()).max();
+    match place {
+        Names::Above => (chart.width, chart.width - RIGHT),
+        Names::AtEnds => {
+            let names = longest.unwrap_or(0) as f64 * WIDE_CHARACTER + LEAD + 4.0;
+            (WIDE, WIDE - names)
+        }
+    }
+}
+
+/// The height of a plot, which has space for all names that stand beside it.
+fn height(plot: &Plot, place: Names) -> f64 {
+    match place {
+        Names::Above => plot.height,
+        Names::AtEnds => plot.height.max(NAME * plot.series.len() as f64 + 60.0),
+    }
+}
+
+/// Writes the name of each line at its end: as high as its last point, or as near to that as other names allow.
+fn names(svg: &mut Svg, plot: &Plot, at: impl Fn(&Point) -> (f64, f64), area: Area) {
+    let end = |series: &'_ &Series| Some(at(series.points.last()?));
+    let mut named: Vec<&Series> = plot.series.iter().filter(|it| end(it).is_some()).collect();
+    named.sort_by(|a, b| {
+        let y = |series| end(series).map_or(0.0, |(_, y)| y);
+        y(a).total_cmp(&y(b))
+    });
+    let ends: Vec<(f64, f64)> = named.iter().filter_map(end).collect();
+    let wanted: Vec<f64> = ends.iter().map(|(_, y)| *y).collect();
+    let places = apart(&wanted, NAME, (area.top, area.bottom));
+    for ((series, (x, y)), place) in named.into_iter().zip(ends).zip(places) {
+        let beside = area.right + LEAD;
+        svg.group(&[("class", &series.colour.class())], |svg| {
+            let lead = [(x + 5.0, y), (area.right + 2.0, y), (beside - 4.0, place)];
+            svg.path("lead", &lead);
+            svg.text("axis", (beside, place + 4.0), &series.name);
+        });
+    }
+}
+
+/// Places in ascending order, as near to those that are wanted as they can be, with this distance between them.
+fn apart(wanted: &[f64], distance: f64, (top, bottom): (f64, f64)) -> Vec<f64> {
+    let mut free_from = top;
+    let mut places: Vec<f64> = wanted
+        .iter()
+        .map(|y| {
+            let place = y.max(free_from);
+            free_from = place + distance;
+            place
+        })
+        .collect();
+    let mut free_to = bottom;
+    for place in places.iter_mut().rev() {
+        *place = place.min(free_to);
+        free_to = *place - distance;
+    }
+    places
 }
 
 /// Names with their lines above the plots, where there is more than one; returns the height that they take.
@@ -78,14 +197,16 @@ fn band(svg: &mut Svg, x: f64, (top, bottom): (f64, f64), words: &str, right: f6
     svg.text("use middle", (middle, 14.0), words);
 }
 
-fn draw(svg: &mut Svg, plot: &Plot, across: Spread, (top, bottom): (f64, f64), right: f64) {
+/// Draws a plot and returns its upright axis; none if it has nothing to draw.
+fn draw(svg: &mut Svg, plot: &Plot, across: Spread, area: Area) -> Option<Upright> {
+    let Area { top, bottom, right } = area;
     svg.text("axis", (2.0, top - 14.0), &plot.title);
     let points = || plot.series.iter().flat_map(|series| &series.points);
     let most = points()
         .map(|point| point.range.1.max(point.y))
         .fold(plot.most, f64::max);
     if most <= 0.0 {
-        return;
+        return None;
     }
     let least = points()
         .map(|point| point.range.0.min(point.y))
@@ -107,6 +228,7 @@ fn draw(svg: &mut Svg, plot: &Plot, across: Spread, (top, bottom): (f64, f64), r
             draw_series(svg, series, across, &up, many)
         });
     }
+    Some(up)
 }
 
 fn draw_series(svg: &mut Svg, series: &Series, across: Spread, up: &Upright, many: bool) {
@@ -155,22 +277,23 @@ fn stroke(series: &Series, many: bool) -> &'static str {
 
 /// Labels of the values across; labels without room are left out.
 fn ticks_across(svg: &mut Svg, chart: &Lines, across: Spread, y: f64) {
-    let round = ticks(chart.across.grid.last().copied().unwrap_or(1.0), 4);
-    let places = if chart.across.log {
-        &chart.across.grid
-    } else {
-        &round
+    let grid = &chart.across.grid;
+    let last = grid.last().copied().unwrap_or(1.0);
+    let places = match (chart.across.round, chart.across.log) {
+        (true, _) => between(grid.first().copied().unwrap_or(last), last),
+        (false, true) => grid.clone(),
+        (false, false) => ticks(last, 4),
     };
     let mut free_from = f64::MIN;
-    for place in places
-        .iter()
-        .filter(|place| **place <= chart.across.grid.last().copied().unwrap_or(1.0))
-    {
-        let text = chart.across.label(*place);
+    for place in places.into_iter().filter(|place| *place <= last) {
+        let text = match chart.across.round {
+            true => tick_label(place, place),
+            false => chart.across.label(place),
+        };
         let half = text.chars().count() as f64 * 3.3 + 2.0;
-        if across.at(*place) - half >= free_from {
-            svg.text("tick middle", (across.at(*place), y), &text);
-            free_from = across.at(*place) + half;
+        if across.at(place) - half >= free_from {
+            svg.text("tick middle", (across.at(place), y), &text);
+            free_from = across.at(place) + half;
         }
     }
 }
@@ -178,6 +301,16 @@ fn ticks_across(svg: &mut Svg, chart: &Lines, across: Spread, y: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_at_the_ends_of_lines_do_not_overlap() {
+        assert_eq!(apart(&[10.0, 50.0], 15.0, (0.0, 90.0)), [10.0, 50.0]);
+        assert_eq!(apart(&[10.0, 12.0], 15.0, (0.0, 90.0)), [10.0, 25.0]);
+        assert_eq!(
+            apart(&[85.0, 86.0, 90.0], 15.0, (0.0, 90.0)),
+            [60.0, 75.0, 90.0]
+        );
+    }
 
     #[test]
     fn no_two_of_eighteen_lines_look_alike() {

@@ -77,7 +77,11 @@ impl View {
         });
         for chart in charts.flatten() {
             let (name, drawing) = match chart {
-                Chart::Lines(chart) => (&chart.name, lines::lines(chart, "a")),
+                Chart::Lines(chart) => {
+                    let wide = lines::wide(chart, "a");
+                    let drawing = wide.unwrap_or_else(|| lines::lines(chart, "a"));
+                    (&chart.name, drawing)
+                }
                 Chart::Bars(chart) => (&chart.name, bars::bars(chart, true, "a")),
             };
             let name = format!("{}.svg", plain(name));

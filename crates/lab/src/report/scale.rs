@@ -127,6 +127,19 @@ fn decades(least: f64, most: f64) -> Vec<f64> {
     chosen.map(|(_, (tick, _))| *tick).collect()
 }
 
+/// Round numbers from `low` to `high`: those of [`decades`], or equal steps where these are fewer than three.
+pub(super) fn between(low: f64, high: f64) -> Vec<f64> {
+    let inside = |tick: &f64| (low..=high).contains(tick);
+    let powers: Vec<f64> = decades(low, high).into_iter().filter(inside).collect();
+    if powers.len() >= 3 || low >= high {
+        return powers;
+    }
+    let step = ticks(high - low, 3)[1];
+    let first = (low / step).ceil();
+    let steps = (0..=8).map(|n| (first + f64::from(n)) * step);
+    steps.filter(inside).collect()
+}
+
 /// Maps what was measured to a range across: by its logarithm, or in proportion.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spread {
@@ -197,12 +210,20 @@ mod tests {
     }
 
     #[test]
+    fn ticks_between_two_values_are_round() {
+        assert_eq!(between(1_903.0, 2_318.0), [2e3, 2.1e3, 2.2e3, 2.3e3]);
+        assert_eq!(between(830.0, 14_208.0), [1e3, 2e3, 5e3, 1e4]);
+        assert_eq!(between(90.0, 14_208.0), [100.0, 1e3, 1e4]);
+    }
+
+    #[test]
     fn a_doubling_is_always_as_far() {
         let across = Across {
             title: "concurrency",
             grid: vec![1.0, 10.0, 100.0],
             log: true,
             labels: Vec::new(),
+            round: false,
         };
         let spread = Spread::new(&across, 0.0, 200.0);
         assert_eq!(

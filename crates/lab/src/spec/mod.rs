@@ -44,4 +44,5 @@ pub use shootout::{ShootoutRequest, ShootoutScenario};
 pub use sweep::{BASELINE_LOADER, Sweep, SweepRequest};
 pub use target::{Extras, Target};
 pub use usage::Usage;
+pub(crate) use versions::NEWER;
 pub use versions::has_version;

@@ -3,7 +3,7 @@
 use super::{Catalogue, Manifest, Usage};
 
 /// In front of the name of a client whose packages are not the system's, but those of a newer system in a folder.
-const NEWER: &str = "current-";
+pub(crate) const NEWER: &str = "current-";
 
 /// A name and a version; none where a word has none, or is a URL or a file.
 fn split(word: &str) -> Option<(&str, &str)> {

@@ -13,8 +13,11 @@ use crate::spec::BASELINE_LOADER;
 /// The question of a benchmark of the gem beside its peers.
 const QUESTION: &str = "How does the gem compare with its peers?";
 
+/// Stands behind the name of a client in such a row.
+const NEW_CONNECTIONS: (&str, &str) = ("*", "a new connection for each request");
+
 /// Columns that only the page of each part has.
-const DETAILS: [&str; 3] = ["TCP\nconns", "in flight,\nmean", "peak in\nflight"];
+const DETAILS: [&str; 2] = ["TCP\nconns", "peak in\nflight"];
 
 /// One part of a benchmark: a run, and the client that it is about.
 pub struct Part<'a> {
@@ -52,8 +55,12 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
     }
     for part in parts {
         let findings = judge_run(part.run);
-        let tables = tables(part, &findings).into_iter().map(Block::Table);
-        sections.push(Section::new(part.title, Media::ALL, tables.collect()));
+        let chart = speeds(part, &findings).filter(|_| builds.is_none());
+        let charts = Block::Charts(chart.into_iter().map(Chart::Bars).collect());
+        let tables = || tables(part, &findings).into_iter().map(Block::Table);
+        let on_page = std::iter::once(charts).chain(tables()).collect();
+        sections.push(Section::new(part.title, Media::PAGE, on_page));
+        sections.push(Section::new(part.title, Media::TEXT, tables().collect()));
         sections.extend(of_rejected(part, &findings));
         led.extend(is_led(part, &findings));
         let facts = facts(part.run, &trust(part.run, &findings))
@@ -167,6 +174,59 @@ fn machine(environment: &Environment) -> [String; 2] {
     ]
 }
 
+/// The speeds with the smallest body at the concurrency where the subject is the fastest. None if all rows have the
+/// engine of the subject.
+fn speeds(part: &Part, findings: &Findings) -> Option<Bars> {
+    is_led(part, findings)?;
+    let bytes = findings.rows.iter().map(|row| row.load.body_bytes).min()?;
+    let faster = |a: &&Row, b: &&Row| a.requests_per_second.total_cmp(&b.requests_per_second);
+    let ranked = findings.rows.iter();
+    let ranked = ranked.filter(|row| row.rejected.is_none() && row.load.body_bytes == bytes);
+    let own = ranked.clone().filter(|row| row.client == part.subject);
+    let concurrency = own.max_by(faster)?.load.concurrency;
+    let mut rows: Vec<&Row> = ranked
+        .filter(|row| row.load.concurrency == concurrency)
+        .collect();
+    rows.sort_by(|a, b| faster(b, a));
+    let bars: Vec<Bar> = rows.iter().map(|row| speed_bar(part.run, row)).collect();
+    let at = format!("{}, {}", body_words(bytes), in_flight_words(&[concurrency]));
+    Some(Bars {
+        name: part.title.to_owned(),
+        heading: capital(&at),
+        title: format!("Requests per second of each client, {at}"),
+        unit: "requests/s".into(),
+        signs: signs(part.run, &bars),
+        groups: vec![Group {
+            bars,
+            ..Group::default()
+        }],
+        caption: BAR_ENDS.into(),
+        ..Bars::default()
+    })
+}
+
+fn speed_bar(run: &Document, row: &Row) -> Bar {
+    let ours = runs_our_engine(run, &row.client);
+    Bar {
+        name: named(row),
+        value: row.requests_per_second,
+        range: speed_range(row),
+        label: figure(row.requests_per_second),
+        colour: Colour::of(0, !ours),
+        ours,
+        language: language(run, &row.client),
+        ..Bar::default()
+    }
+}
+
+/// The name of a row's client, with a sign if it opens a connection for each request.
+fn named(row: &Row) -> String {
+    match row.load.keepalive {
+        true => name(&row.client),
+        false => format!("{}\u{a0}{}", name(&row.client), NEW_CONNECTIONS.0),
+    }
+}
+
 /// A table for every body, the fastest first at each concurrency.
 fn tables(part: &Part, findings: &Findings) -> Vec<Table> {
     let mut bodies: Vec<usize> = findings
@@ -196,13 +256,9 @@ fn tables(part: &Part, findings: &Findings) -> Vec<Table> {
 fn table(part: &Part, bytes: usize, rows: &[&Row]) -> Table {
     let Part { subject, run, .. } = part;
     let of_builds = builds::own(part);
-    let named = |row: &&Row| match row.load.keepalive {
-        true => name(&row.client),
-        false => format!("{}\u{a0}*", name(&row.client)),
-    };
     #[rustfmt::skip]
     let mut columns = vec![
-        col(&format!("client,\n{}", body_words(bytes)), 0, named).words(),
+        col(&format!("client,\n{}", body_words(bytes)), 0, |row: &&Row| named(row)).words(),
         col("concur-\nrency", 0, |row: &&Row| count(row.load.concurrency)),
     ];
     let mut figures = figures(|row: &&Row| row).into_iter();
@@ -227,13 +283,11 @@ fn table(part: &Part, bytes: usize, rows: &[&Row]) -> Table {
         columns,
     )
     .each(rows, line);
-    let marks = [
-        INTERVAL,
-        RANGE,
-        ("*", "a new connection for each request"),
-        REJECTED,
-        UNVERIFIED,
-    ];
+    let marks = [INTERVAL, RANGE, NEW_CONNECTIONS, REJECTED, UNVERIFIED];
+    let table = match newer(run) {
+        Some(words) => table.note(words),
+        None => table,
+    };
     marks
         .into_iter()
         .fold(table, |table, (mark, words)| table.marks(mark, words))

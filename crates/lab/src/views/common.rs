@@ -12,7 +12,7 @@ use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::{Document, Environment};
 use crate::run::Round;
-use crate::spec::BASELINE_LOADER;
+use crate::spec::{BASELINE_LOADER, NEWER};
 
 /// The symbols behind a row, and their meaning.
 pub(super) const RECOMMENDED: (&str, &str) = ("◀", "recommended");
@@ -26,7 +26,19 @@ pub(super) const RANGE: (&str, &str) = (
     "the range of all rounds: fewer than six are too few for a confidence interval",
 );
 
-/// The figures of a row, the same in every table of rows.
+/// The title of [`of_loader`].
+pub(super) const OF_LOADER: &str = "of\nloader";
+
+/// A row's speed as a share of the baseline loader's.
+pub(super) fn of_loader<'a, T: 'a>(
+    rank: u8,
+    share: impl Fn(&T) -> Option<f64> + 'a,
+) -> Shown<'a, T> {
+    col(OF_LOADER, rank, move |it| optional(share(it), percent))
+        .means("the share of the baseline loader's requests/s at the same concurrency")
+}
+
+/// The figures of a row, the same in every table of rows. Two of them would make a page wider than a screen.
 pub(super) fn figures<'a, T: 'a>(row: fn(&T) -> &Row) -> Vec<Shown<'a, T>> {
     let known = |value: fn(&Row) -> Option<f64>| move |it: &T| optional(value(row(it)), small);
     let seen = |value: fn(&Row) -> Option<u64>| move |it: &T| optional(value(row(it)), count);
@@ -40,15 +52,14 @@ pub(super) fn figures<'a, T: 'a>(row: fn(&T) -> &Row) -> Vec<Shown<'a, T>> {
             "outside\nrounds, %",
             6,
             known(|row| row.cpu_outside_percentage),
-        ),
+        )
+        .on(Media::TEXT),
         col("p50\nms", 3, known(|row| row.p50_ms)),
         col("p99\nms", 3, move |it| p99_words(row(it))).intervals(9),
         col("peak\nMB", 4, move |it| figure(row(it).peak_rss_mb)),
-        col("of\nbaseline", 2, move |it| {
-            optional(row(it).baseline_loader_ratio, percent)
-        }),
+        of_loader(2, move |it| row(it).baseline_loader_ratio),
         col("TCP\nconns", 6, seen(|row| row.connections)),
-        col("in flight,\nmean", 8, known(|row| row.in_flight)),
+        col("in flight,\nmean", 8, known(|row| row.in_flight)).on(Media::TEXT),
         col("peak in\nflight", 6, seen(|row| row.peak_in_flight)),
         col("errors", 7, move |it| count(row(it).errors)),
         col("dupli-\ncates", 7, seen(|row| row.duplicates)),
@@ -164,6 +175,38 @@ pub(super) fn name(client: &str) -> String {
         true => client.replace('-', " "),
         false => client.to_owned(),
     }
+}
+
+/// What the beginning of a client's name means, if it says that the client has newer packages.
+pub(super) fn newer(run: &Document) -> Option<String> {
+    let clients = &run.environment.clients;
+    let (_, first) = clients.iter().find(|(name, _)| name.starts_with(NEWER))?;
+    let runtime = &first.runtime;
+    Some(format!(
+        "{NEWER}…: {runtime} with current libraries (bin/setup current-ruby)"
+    ))
+}
+
+/// How the ends of bars are drawn.
+pub(super) const BAR_ENDS: &str = "Median of the rounds; the line at a bar's end is its interval.";
+
+/// The meaning of names in bold and of the beginnings of names, where bars have such names.
+pub(super) fn signs(run: &Document, bars: &[Bar]) -> Vec<Sign> {
+    let bold = bars.iter().any(|bar| bar.ours);
+    let bold = bold.then(|| Sign::Bold("bold: runs Hecaton's engine".into()));
+    bold.into_iter().chain(newer(run).map(Sign::Name)).collect()
+}
+
+/// How many requests are in flight: `1 request in flight`, or `1, 50 and 200 requests in flight`.
+pub(super) fn in_flight_words(concurrencies: &[usize]) -> String {
+    let all: Vec<String> = concurrencies.iter().map(|each| count(*each)).collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let noun = if concurrencies == [1] {
+        "request"
+    } else {
+        "requests"
+    };
+    format!("{} {noun} in flight", listed(&all))
 }
 
 /// The engine that drivers of this project's own clients report.

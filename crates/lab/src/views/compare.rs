@@ -336,6 +336,7 @@ fn batch_lines(batches: &[Batch]) -> Vec<Chart> {
                 grid: batches.iter().map(|batch| batch.size as f64).collect(),
                 log: false,
                 labels: Vec::new(),
+                round: false,
             },
             plots: vec![Plot {
                 title: unit.into(),

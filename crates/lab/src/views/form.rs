@@ -192,6 +192,8 @@ pub(crate) struct Column {
     /// When intervals behind its figures are left out, in the same order; 0 is never.
     pub(crate) interval_rank: u8,
     pub(crate) media: Media,
+    /// Stands below the table, behind the title; empty if the title says enough.
+    pub(crate) meaning: String,
 }
 
 impl Column {
@@ -242,6 +244,7 @@ pub(crate) fn col<'a, T>(title: &str, rank: u8, value: impl Fn(&T) -> String + '
             rank,
             interval_rank: 0,
             media: Media::ALL,
+            meaning: String::new(),
         },
         value: Box::new(value),
     }
@@ -260,6 +263,11 @@ impl<T> Shown<'_, T> {
 
     pub(crate) fn rank(mut self, rank: u8) -> Self {
         self.column.rank = rank;
+        self
+    }
+
+    pub(crate) fn means(mut self, words: impl Into<String>) -> Self {
+        self.column.meaning = words.into();
         self
     }
 
@@ -354,8 +362,13 @@ impl Table {
         }
     }
 
-    /// The meaning of the symbols in it, then its notes.
+    /// The meanings of its columns and of the symbols in it, then its notes.
     pub(crate) fn explained(&self) -> Vec<String> {
+        let columns = self
+            .columns
+            .iter()
+            .filter(|column| !column.meaning.is_empty());
+        let columns = columns.map(|column| format!("{}: {}", column.title(" "), column.meaning));
         let cells = || {
             self.lines
                 .iter()
@@ -366,9 +379,8 @@ impl Table {
             .marks
             .iter()
             .filter(|(mark, _)| cells().any(|cell| has(cell, mark)));
-        used.map(|(mark, words)| format!("{mark} {words}"))
-            .chain(self.notes.clone())
-            .collect()
+        let used = used.map(|(mark, words)| format!("{mark} {words}"));
+        columns.chain(used).chain(self.notes.clone()).collect()
     }
 }
 
@@ -417,6 +429,8 @@ pub(crate) struct Across {
     pub(crate) log: bool,
     /// The labels at the values of the grid; the numbers themselves if empty.
     pub(crate) labels: Vec<String>,
+    /// Whether a page labels round numbers and not the values of the grid.
+    pub(crate) round: bool,
 }
 
 impl Across {
@@ -484,9 +498,22 @@ pub(crate) struct Bars {
     pub(crate) groups: Vec<Group>,
     /// The meaning of the colours, in their order; empty if the names say it.
     pub(crate) legend: Vec<String>,
+    /// The meaning of what else differs between bars and names; stands behind the legend.
+    pub(crate) signs: Vec<Sign>,
     /// A value with a line through all bars, and its name.
     pub(crate) line: Option<(f64, String)>,
     pub(crate) caption: String,
+}
+
+/// How a bar or a name differs from others, and what that means.
+#[derive(Debug)]
+pub(crate) enum Sign {
+    /// A hollow bar.
+    Hollow(String),
+    /// A name in bold.
+    Bold(String),
+    /// Letters of a name.
+    Name(String),
 }
 
 /// Bars on a scale of their own.

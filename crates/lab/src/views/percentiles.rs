@@ -52,6 +52,7 @@ pub(super) fn chart(name: String, heading: String, clients: &[Client]) -> Option
                 .iter()
                 .map(|percent| format!("p{percent}"))
                 .collect(),
+            round: false,
         },
         plots: vec![Plot {
             title: match &all[..] {

@@ -13,7 +13,7 @@ use crate::spec::{Approach, Job, Target};
 /// Stands behind the name of a client that is set up for speed, and what that means.
 const TUNED: (&str, &str) = (
     "*",
-    "set up for speed; all others as their own documentation shows them",
+    "set up for speed; all others as their documentation shows them",
 );
 
 /// The whole view.
@@ -185,8 +185,8 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
     columns.extend(own.next());
     #[rustfmt::skip]
     columns.extend([
-        col("÷ the\nbaseline", 0, |it: &&Entry| optional(it.ratio, |found| ratio_words(&found))).intervals(1),
-        col("ties", 1, |it: &&Entry| it.letters.clone()).words(),
+        col(&format!("÷\n{baseline}"), 0, |it: &&Entry| optional(it.ratio, |found| ratio_words(&found))).intervals(1),
+        col("ties", 1, |it: &&Entry| it.letters.clone()).words().means("clients that share a letter cannot be told apart"),
         col("user\ns", 5, |it: &&Entry| small(it.user)),
         col("system\ns", 5, |it: &&Entry| small(it.system)),
         col("total\ns", 5, |it: &&Entry| small(it.user + it.system)),
@@ -205,17 +205,12 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
         };
     };
     let mut table = Table::of("All figures", entries, columns).each(entries, line);
-    if tied(ranking) {
-        table = table.note("ties: clients that share a letter cannot be told apart");
+    let mut ranked = ranking.ranked.iter();
+    if !ranked.any(|entry| entry.row.client == baseline) {
+        table = table.note(format!(
+            "{baseline} was rejected, so there are no ratios to it"
+        ));
     }
-    let measured = ranking
-        .ranked
-        .iter()
-        .any(|entry| entry.row.client == baseline);
-    table = table.note(match measured {
-        true => format!("the baseline is {baseline}"),
-        false => format!("the baseline, {baseline}, was rejected, so there are no ratios to it"),
-    });
     let range = ranking
         .ranked
         .iter()
@@ -228,6 +223,9 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
         ));
     }
     table = table.marks(INTERVAL.0, INTERVAL.1).marks(TUNED.0, TUNED.1);
+    if let Some(words) = newer(run) {
+        table = table.note(words);
+    }
     let generators: Vec<&str> = entries
         .iter()
         .filter(|it| it.reference)
@@ -249,7 +247,7 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
 /// Columns that a shootout drops first, because its page has them in the table of the server's view.
 fn less_wanted<T>(column: Shown<T>) -> Shown<T> {
     match column.title() {
-        "CPU\n%" | "of\nbaseline" => column.rank(9).on(Media::TEXT),
+        "CPU\n%" | OF_LOADER => column.rank(9).on(Media::TEXT),
         "TCP\nconns" => column.rank(4).on(Media::TEXT),
         "peak in\nflight" | "errors" | "dupli-\ncates" => column.on(Media::TEXT),
         _ => column,
@@ -275,11 +273,6 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
         let place = language
             .as_ref()
             .and_then(|name| languages.iter().position(|other| other == name));
-        let own = if entry.row.client == baseline {
-            " (baseline)"
-        } else {
-            ""
-        };
         let ratio = entry
             .ratio
             .map_or_else(String::new, |ratio| format!(" · {}", times(ratio.value)));
@@ -288,7 +281,7 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
             letters => format!(" · {letters}"),
         };
         Bar {
-            name: format!("{}{own}", named(run, entry)),
+            name: named(run, entry),
             value: entry.row.requests_per_second,
             range: speed_range(&entry.row),
             label: format!("{}{ratio}{tie}", figure(entry.row.requests_per_second)),
@@ -299,19 +292,12 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
             ..Bar::default()
         }
     };
-    let mut notes =
-        vec!["Median of the rounds; the line at a bar's end is its interval.".to_owned()];
-    if ranking.ranked.iter().any(|entry| is_tuned(run, entry)) {
-        notes.push(format!("Hollow bars, {}: {}.", TUNED.0, TUNED.1));
-    }
-    notes.push(
-        "× is the paired ratio to the baseline: the median over blocks, which is not the ratio of the medians. Names in bold run \
-         this project's engine."
-            .into(),
-    );
-    if tied(ranking) {
-        notes.push("Clients that share a letter cannot be told apart.".into());
-    }
+    let bars: Vec<Bar> = ranking.ranked.iter().map(bar).collect();
+    let tuned = bars.iter().any(|bar| bar.hollow);
+    let tuned = tuned.then(|| Sign::Hollow(format!("{}: {}", TUNED.0, TUNED.1)));
+    let ties = tied(ranking).then_some("a, b, …: clients that share a letter cannot be told apart");
+    let ties = ties.map(|words| Sign::Name(words.into()));
+    let signs = tuned.into_iter().chain(signs(run, &bars)).chain(ties);
     let base = ranking
         .ranked
         .iter()
@@ -319,19 +305,20 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
     Bars {
         name: "shootout".into(),
         title: "Requests per second of each client".into(),
-        unit: "requests/s · × baseline · ties".into(),
+        unit: match tied(ranking) {
+            true => format!("requests/s · ÷ {baseline} · ties"),
+            false => format!("requests/s · ÷ {baseline}"),
+        },
+        signs: signs.collect(),
         groups: vec![Group {
-            bars: ranking.ranked.iter().map(bar).collect(),
+            bars,
             ..Group::default()
         }],
         legend: languages,
-        line: base.map(|entry| {
-            (
-                entry.row.requests_per_second,
-                format!("baseline {baseline}"),
-            )
-        }),
-        caption: notes.join(" "),
+        line: base.map(|entry| (entry.row.requests_per_second, format!("1× is {baseline}"))),
+        caption: format!(
+            "{BAR_ENDS} Ratios are paired: the median over blocks, which is not the ratio of the medians."
+        ),
         ..Bars::default()
     }
 }

@@ -270,9 +270,13 @@ fn the_chart_is_a_bar_for_every_ranked_client() {
     let (name, chart) = &files[0];
     assert_eq!(
         (name.as_str(), chart.matches("class=\"beam").count()),
-        ("shootout.svg", 30)
+        ("shootout.svg", 31)
     );
-    assert_eq!(chart.matches("beam hollow").count(), 1);
+    assert_eq!(
+        chart.matches("beam hollow").count(),
+        2,
+        "a bar, and the legend"
+    );
     let tied = chart
         .lines()
         .flat_map(|line| line.split("</text>"))

@@ -75,11 +75,12 @@ fn bars(run: &Document, groups: &[&Group], bytes: usize, concurrency: f64) -> Ba
         heading: format!("{} at {at}", capital(&body_words(bytes))),
         title: format!("Requests per second at {at}, {}", body_words(bytes)),
         unit: "requests/s".into(),
+        signs: signs(run, &bars),
         groups: vec![super::super::form::Group {
             bars,
             ..Default::default()
         }],
-        caption: "Median of the rounds; the line at a bar's end is its interval.".into(),
+        caption: BAR_ENDS.into(),
         ..Bars::default()
     }
 }
@@ -200,7 +201,8 @@ pub(super) fn percentiles<'a>(groups: &[&'a Group<'a>], bytes: usize) -> Vec<Cha
 fn axis(groups: &[&Group]) -> Across {
     let grid = grid(groups);
     let mut rows = groups.iter().flat_map(|group| &group.rows);
-    let (title, labels) = match rows.any(|row| row.load.rate.is_some()) {
+    let rates = rows.any(|row| row.load.rate.is_some());
+    let (title, labels) = match rates {
         true => (
             "requests due per second",
             grid.iter().map(|at| count(at.round() as u64)).collect(),
@@ -212,6 +214,7 @@ fn axis(groups: &[&Group]) -> Across {
         labels,
         grid,
         log: true,
+        round: rates,
     }
 }
 
@@ -276,8 +279,8 @@ pub(super) fn panel(group: &Group) -> Lines {
         (
             row.load.concurrency as f64,
             format!(
-                "use {}: {} requests/s",
-                row.load.concurrency,
+                "recommended: {} in flight, {} requests/s",
+                count(row.load.concurrency),
                 figure(row.requests_per_second)
             ),
         )

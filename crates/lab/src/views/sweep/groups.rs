@@ -21,7 +21,7 @@ pub(super) struct Group<'a> {
     pub(super) advice: Option<&'a Recommendation>,
 }
 
-/// By body, then in the order of the plan, the baseline loader last.
+/// By body, then the fastest first and the baseline loader last; at rates in the order of the plan.
 pub(super) fn groups<'a>(run: &Document, findings: &'a Findings) -> Vec<Group<'a>> {
     let order = |client: &str| {
         let planned = run.plan.clients.iter().position(|name| name == client);
@@ -72,9 +72,15 @@ pub(super) fn groups<'a>(run: &Document, findings: &'a Findings) -> Vec<Group<'a
                 .find(|it| own.iter().any(|row| it.cell() == row.cell())),
         }
     };
-    rows.chunk_by(|a, b| (a.load.body_bytes, kind(a)) == (b.load.body_bytes, kind(b)))
-        .map(group)
-        .collect()
+    let same = |a: &&Row, b: &&Row| (a.load.body_bytes, kind(a)) == (b.load.body_bytes, kind(b));
+    let mut groups: Vec<Group> = rows.chunk_by(same).map(group).collect();
+    groups.sort_by(|a, b| {
+        let rank = |group: &Group| (group.bytes, group.is_baseline_loader());
+        rank(a)
+            .cmp(&rank(b))
+            .then_with(|| b.speed().total_cmp(&a.speed()))
+    });
+    groups
 }
 
 impl Group<'_> {
@@ -99,6 +105,13 @@ impl Group<'_> {
         self.rows.iter().copied().find(|row| self.recommends(row))
     }
 
+    /// What it is ranked by: its recommended speed, or else its highest. Rates are not speeds.
+    fn speed(&self) -> f64 {
+        let speeds = self.recommended().or_else(|| self.valid().max_by(faster));
+        let speeds = speeds.filter(|row| row.load.rate.is_none());
+        speeds.map_or(0.0, |row| row.requests_per_second)
+    }
+
     pub(super) fn latencies_of<'b>(&'b self, row: &'b Row) -> percentiles::Client<'b> {
         percentiles::Client {
             name: &self.name,
@@ -110,6 +123,10 @@ impl Group<'_> {
     pub(super) fn colour(&self) -> Colour {
         Colour::of(self.place, self.is_baseline_loader())
     }
+}
+
+fn faster(a: &&Row, b: &&Row) -> std::cmp::Ordering {
+    a.requests_per_second.total_cmp(&b.requests_per_second)
 }
 
 /// Where a row stands in charts: its rate, or its concurrency in the closed loop.

@@ -20,14 +20,21 @@ pub(super) fn advised(run: &Document, groups: &[Group]) -> Table {
         0 => "the server's own".into(),
         bytes => format!("{} bytes", count(bytes)),
     };
+    let meaning = match several {
+        true => format!(
+            "the smallest that is not shown to be below {} of the fastest",
+            run.plan.budget.enough()
+        ),
+        false => String::new(),
+    };
     #[rustfmt::skip]
     let columns = vec![
         col("client", 0, |it: &&Group| it.name.clone()).words(),
         col("response", 0, response),
-        col("use", 0, row(|row| count(row.load.concurrency))),
+        col("recommended\nconcurrency", 0, row(|row| count(row.load.concurrency))).means(meaning),
         col("requests\nper s", 0, row(|row| figure(row.requests_per_second))),
         col("speed-up", 1, |it: &&Group| speedup(faster(it))).intervals(5),
-        col("of\nbaseline", 3, row(|row| optional(row.baseline_loader_ratio, percent))),
+        of_loader(3, |it: &&Group| it.recommended()?.baseline_loader_ratio),
         col("CPU\n%", 4, row(|row| figure(row.cpu_percentage))),
         col("p99\nms", 4, row(p99_words)).intervals(9),
         col("rejected", 2, |it: &&Group| match it.rows.len() - it.valid().count() {
@@ -43,7 +50,11 @@ pub(super) fn advised(run: &Document, groups: &[Group]) -> Table {
             Look::Plain
         };
     });
-    table.marks(INTERVAL.0, INTERVAL.1)
+    let table = table.marks(INTERVAL.0, INTERVAL.1);
+    match newer(run) {
+        Some(words) => table.note(words),
+        None => table,
+    }
 }
 
 /// All figures of a body.
