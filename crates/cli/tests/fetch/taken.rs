@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::scripted_server::{Scripted, Sent};
+use crate::scripted_server::{Scripted, Sent, response};
 use crate::support::{World, ending, hecaton};
 
 /// A body of `{"d": …}`, with this value.
@@ -106,4 +106,61 @@ fn a_next_page_that_cannot_be_read_is_not_the_end() {
         let why = record["why"].as_str().unwrap_or_default();
         assert!(why.contains(word), "{number}: {why}");
     }
+}
+
+#[test]
+fn numbers_keep_their_values_from_the_body_to_the_table() {
+    // The first four are those that a quick parser makes another float of.
+    const FLOATS: [&str; 6] = [
+        "0.3066101993807095",
+        "7.371220973384967e-05",
+        "1.9000000000000001e-300",
+        "8.51e+292",
+        "1.5",
+        "-0.1",
+    ];
+    let (world, server) = (
+        World::new(),
+        Scripted::start(|path, _| {
+            let text = match path[1..].parse::<usize>() {
+                Ok(number) => FLOATS[number],
+                Err(_) => "[12345678901234567.12,9007199254740993,123456789012345678901]",
+            };
+            response(200, "", &format!("{{\"d\":{text}}}"))
+        }),
+    );
+    let urls = (0..FLOATS.len()).map(|n| server.url(&format!("/{n}")));
+    let list = world.write("urls.txt", urls.chain([server.url("/exact")]));
+    world.run(&list, &["--take", "d=/d", "--keep-body", "inline"]);
+    let show = |wanted: &str| {
+        let mut command = hecaton(&["fetch", "show", "--where", wanted]);
+        ending(command.arg(world.out())).stdout
+    };
+    let table = ending(hecaton(&["fetch", "export", "--csv", "-"]).arg(world.out())).stdout;
+    for text in FLOATS {
+        let float: f64 = text.parse().unwrap();
+        let shown = show(&format!("taken.d == {float}"));
+        let taken = shown
+            .split_once("\"d\":")
+            .unwrap_or_else(|| panic!("{text}"))
+            .1;
+        let taken = taken.split('}').next().unwrap();
+        assert_eq!(
+            taken.parse::<f64>().unwrap().to_bits(),
+            float.to_bits(),
+            "{text}"
+        );
+        let mut cells = table
+            .split([',', '\n'])
+            .filter_map(|cell| cell.parse::<f64>().ok());
+        assert!(
+            cells.any(|cell| cell.to_bits() == float.to_bits()),
+            "{text}"
+        );
+    }
+    let exact = show("json:/d/1 == 9007199254740993 and json:/d/2 == 123456789012345678901");
+    let expected =
+        r#""taken":{"d":["12345678901234567.12",9007199254740993,"123456789012345678901"]}"#;
+    assert!(exact.contains(expected), "{exact}");
+    assert_eq!(show("json:/d/1 == 9007199254740992"), "");
 }

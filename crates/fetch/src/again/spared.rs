@@ -82,7 +82,7 @@ impl Facts for Good {
             return None;
         };
         match name.name {
-            "status" => Some(Value::Number(self.status.into())),
+            "status" => Some(Value::Number(i64::from(self.status).into())),
             "outcome" => Some(Value::Text("response".into())),
             "ok" if self.is_checked => Some(Value::Bool(true)),
             _ => None,

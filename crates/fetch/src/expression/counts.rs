@@ -92,7 +92,7 @@ fn test(scanner: &mut Scanner<'_>, names: &[&str], former: &[&str]) -> Parsed<Te
     Ok(Test {
         name: name.to_owned(),
         comparison: *comparison,
-        number,
+        number: number.as_float(),
         is_share,
     })
 }

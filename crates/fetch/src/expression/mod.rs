@@ -13,6 +13,7 @@ mod facts;
 mod field;
 mod known_fields;
 mod logic;
+mod number;
 mod parse;
 pub mod pointer;
 mod scan;
@@ -21,6 +22,7 @@ mod value;
 pub use counts::{Counts, Threshold};
 pub use field::Field;
 pub use known_fields::KnownFields;
+pub use number::Number;
 pub use value::Value;
 
 use logic::Logic;

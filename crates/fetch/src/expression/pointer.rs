@@ -15,14 +15,13 @@ const LONGEST: usize = 1 << 20;
 /// readers of records refuse what is deeper than 127 levels (serde_json) or 100 (Ruby's JSON).
 pub const DEEPEST: usize = 64;
 
-/// The part at this pointer. None if there is none, or it cannot be read.
+/// The part at this pointer. None if there is none, it is null, or it cannot be read.
 pub fn at(body: &[u8], pointer: &str) -> Option<Value> {
-    let raw = raw_at(body, pointer).ok()??;
-    serde_json::from_str(raw).ok()
+    exactly_at(body, pointer).ok().flatten()
 }
 
-/// The part at this pointer, in which integers of more than 64 bits are texts, because a float would have other digits.
-/// None if a body that can be read has no such part.
+/// The part at this pointer, in which numbers that a float would change are texts: integers of more than 64 bits, and
+/// numbers with more digits than a float has. None if a body that can be read has no such part.
 ///
 /// # Errors
 /// What cannot be read, and where.
@@ -30,7 +29,7 @@ pub fn exactly_at(body: &[u8], pointer: &str) -> Result<Option<Value>, String> {
     let Some(raw) = raw_at(body, pointer)? else {
         return Ok(None);
     };
-    let read = serde_json::from_str(&with_quoted_integers(raw));
+    let read = serde_json::from_str(&with_quoted_numbers(raw));
     read.map_err(|error| {
         // Quotes move what follows them, so the place is that in the text as it came.
         let error = serde_json::from_str::<Value>(raw).err().unwrap_or(error);
@@ -46,8 +45,8 @@ fn named(pointer: &str) -> String {
     }
 }
 
-/// JSON in which integers of more than 64 bits have quotes.
-fn with_quoted_integers(json: &str) -> Cow<'_, str> {
+/// JSON in which numbers that a float would change have quotes.
+fn with_quoted_numbers(json: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let (mut written, mut at, mut is_in_text) = (0, 0, false);
     let bytes = json.as_bytes();
@@ -65,7 +64,7 @@ fn with_quoted_integers(json: &str) -> Cow<'_, str> {
         };
         is_in_text ^= bytes[at] == b'"';
         let token = json.get(at..at + length).unwrap_or_default();
-        if length > LONGEST_EXACT && is_large_integer(token) {
+        if length > MOST_DIGITS && changes(token) {
             let _ = write!(out, "{}\"{token}\"", &json[written..at]);
             written = at + length;
         }
@@ -77,13 +76,28 @@ fn with_quoted_integers(json: &str) -> Cow<'_, str> {
     }
 }
 
-/// Digits of an integer that always has 64 bits at most.
-const LONGEST_EXACT: usize = 18;
+/// Digits with which every float can be written, and as many as any 64-bit integer has at least.
+const MOST_DIGITS: usize = 17;
 
-fn is_large_integer(token: &str) -> bool {
+/// Whether a 64-bit integer, or the float that is nearest, would have other digits than this number. Zeros around the
+/// digits do not count, and up to [`MOST_DIGITS`] may be those of a float.
+fn changes(token: &str) -> bool {
     let digits = token.strip_prefix('-').unwrap_or(token);
-    let is_integer = digits.bytes().all(|byte| byte.is_ascii_digit());
-    is_integer && token.parse::<i64>().is_err() && token.parse::<u64>().is_err()
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return token.parse::<i64>().is_err() && token.parse::<u64>().is_err();
+    }
+    // A number that no float is near is an error.
+    let float = token.parse().unwrap_or(f64::INFINITY);
+    let exact = significant(token);
+    let is_long = exact.bytes().filter(u8::is_ascii_digit).count() > MOST_DIGITS;
+    is_long && float.is_finite() && exact != significant(&format!("{float:e}"))
+}
+
+/// The digits of a number without the zeros around them.
+fn significant(token: &str) -> String {
+    let (digits, _) = token.split_once(['e', 'E']).unwrap_or((token, ""));
+    let digits: String = digits.chars().filter(char::is_ascii_digit).collect();
+    digits.trim_matches('0').to_owned()
 }
 
 /// The text of the part at this pointer.
@@ -271,8 +285,16 @@ mod tests {
 
     proptest! {
         #[test]
+        fn every_float_keeps_its_value(float in any::<f64>().prop_filter("finite", |it| it.is_finite())) {
+            let text = serde_json::to_string(&float).unwrap();
+            let read = at(text.as_bytes(), "").and_then(|value| value.as_f64());
+            prop_assert_eq!(read.map(f64::to_bits), Some(float.to_bits()), "{}", text);
+        }
+
+        #[test]
         fn it_is_what_a_pointer_into_the_whole_finds(json in json(), pointer in "(/[a01+]{0,2}|/~[01]|/0)*") {
-            prop_assert_eq!(at(json.to_string().as_bytes(), &pointer), json.pointer(&pointer).cloned(), "{} {}", json, pointer);
+            let expected = json.pointer(&pointer).filter(|part| !part.is_null()).cloned();
+            prop_assert_eq!(at(json.to_string().as_bytes(), &pointer), expected, "{} {}", json, pointer);
         }
 
         #[test]
@@ -288,6 +310,31 @@ mod tests {
         let expected = json!(["123456789012345678901234567890", "-9223372036854775809", u64::MAX, 1.5e300, "99999999999999999999\\\"", {"b": "100000000000000000000"}]);
         assert_eq!(exactly_at(body, "/a"), Ok(Some(expected)));
         assert_eq!(exactly_at(body, "/a/2"), Ok(Some(json!(u64::MAX))));
+    }
+
+    #[test]
+    fn numbers_that_a_float_would_change_are_texts() {
+        for text in [
+            "12345678901234567.12",
+            "-0.1234567890123456789",
+            "1.234567890123456789e-5",
+        ] {
+            let found = at(text.as_bytes(), "");
+            assert_eq!(found, Some(json!(text)));
+        }
+        for (text, float) in [
+            ("1.9000000000000001", 1.900_000_000_000_000_1),
+            ("0.10000000000000001", 0.1),
+            ("1.50000000000000000000000", 1.5),
+            ("0.00000000000000000000015", 1.5e-22),
+            ("100000000000000000000.0", 1e20),
+            ("6.02214076e23", 6.02214076e23),
+        ] {
+            assert_eq!(at(text.as_bytes(), ""), Some(json!(float)), "{text}");
+        }
+        let large = b"[1.00000000000000000000000000001e400]";
+        let refused = exactly_at(large, "").unwrap_err();
+        assert!(refused.contains("out of range"), "{refused}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Words, numbers, texts and patterns at a position in an expression.
 
 use super::ExpressionError;
+use super::number::Number;
 
 /// A text and how far it was read.
 pub(super) struct Scanner<'a> {
@@ -119,7 +120,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Takes a number.
-    pub(super) fn number(&mut self) -> Option<f64> {
+    pub(super) fn number(&mut self) -> Option<Number> {
         let rest = self.rest();
         let digits = |from: usize| rest[from..].bytes().take_while(u8::is_ascii_digit).count();
         let begin = usize::from(rest.starts_with('-'));
@@ -138,7 +139,7 @@ impl<'a> Scanner<'a> {
         let number = rest[..end]
             .parse()
             .ok()
-            .filter(|number: &f64| number.is_finite())?;
+            .filter(|number: &Number| number.as_float().is_finite())?;
         self.at += end;
         Some(number)
     }

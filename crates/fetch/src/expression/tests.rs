@@ -241,7 +241,7 @@ fn node() -> impl Strategy<Value = Logic<Test>> {
     let literal = prop_oneof![
         any::<f64>()
             .prop_filter("finite", |it| it.is_finite())
-            .prop_map(Literal::Number),
+            .prop_map(|it| Literal::Number(it.into())),
         any::<bool>().prop_map(Literal::Bool),
         any::<String>().prop_map(Literal::Text),
     ];

@@ -5,13 +5,14 @@ use std::cmp::Ordering;
 
 use regex::{Regex, RegexBuilder};
 
+use super::number::Number;
 use crate::record::Cell;
 
 /// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
     /// A number.
-    Number(f64),
+    Number(Number),
     /// A text.
     Text(Cow<'a, str>),
     /// True or false.
@@ -21,7 +22,7 @@ pub enum Value<'a> {
 /// A literal in an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Literal {
-    Number(f64),
+    Number(Number),
     Text(String),
     Bool(bool),
 }
@@ -75,20 +76,19 @@ impl<'a> Value<'a> {
         match json {
             serde_json::Value::Null => None,
             serde_json::Value::Bool(truth) => Some(Value::Bool(*truth)),
-            serde_json::Value::Number(number) => number.as_f64().map(Value::Number),
+            serde_json::Value::Number(number) => Number::of_json(number).map(Value::Number),
             serde_json::Value::String(text) => Some(Value::Text(text.into())),
             other => Some(Value::Text(other.to_string().into())),
         }
     }
 
     /// The value of a field; none if it is missing.
-    #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
     pub fn of_cell(cell: Cell<'a>) -> Option<Value<'a>> {
         match cell {
             Cell::Nothing => None,
             Cell::Bool(truth) => Some(Value::Bool(truth)),
-            Cell::Integer(integer) => Some(Value::Number(integer as f64)),
-            Cell::Number(number) => Some(Value::Number(number)),
+            Cell::Integer(integer) => Some(Value::Number(integer.into())),
+            Cell::Number(number) => Some(Value::Number(number.into())),
             Cell::Text(text) => Some(Value::Text(text)),
         }
     }
@@ -110,7 +110,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    fn number(&self) -> Option<f64> {
+    fn number(&self) -> Option<Number> {
         match self {
             Value::Number(number) => Some(*number),
             Value::Text(text) => text.trim().parse().ok(),
@@ -138,7 +138,11 @@ impl Comparison {
 
     /// Whether it holds between two numbers.
     pub(super) fn compares(self, left: f64, right: f64) -> bool {
-        self.holds(Some(&Value::Number(left)), &Literal::Number(right), false)
+        self.holds(
+            Some(&Value::Number(left.into())),
+            &Literal::Number(right.into()),
+            false,
+        )
     }
 
     pub(super) fn holds(

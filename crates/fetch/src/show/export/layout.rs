@@ -16,6 +16,8 @@ pub struct Layout {
     columns: IndexMap<String, ()>,
     headers: IndexMap<String, ()>,
     taken: IndexMap<String, Option<Kind>>,
+    /// Taken values that are integers in a record, and have no equal float.
+    exact: HashSet<String>,
     /// Names that are columns only if a record has a value.
     there: HashSet<&'static Name>,
     /// Whether the rows are items, which have few of the columns of records.
@@ -45,6 +47,9 @@ impl Layout {
         learn(&mut self.headers, record.headers.keys());
         for (name, value) in &record.taken {
             let kind = of_json(value).kind();
+            if has_no_float(&of_json(value)) && !self.exact.contains(name) {
+                self.exact.insert(name.clone());
+            }
             let is_full = self.taken.len() >= MOST;
             match self.taken.get_mut(name) {
                 Some(known) => *known = both(*known, kind),
@@ -93,6 +98,9 @@ impl Layout {
                     );
                 }),
                 "taken" => self.taken.iter().for_each(|(name, kind)| {
+                    // As floats, some of its integers would be others.
+                    let kind =
+                        kind.filter(|kind| *kind != Kind::Number || !self.exact.contains(name));
                     let kind = kind.unwrap_or(Kind::Text);
                     table.push(
                         name.clone(),
@@ -130,6 +138,12 @@ impl Table {
         }
         self.columns.push(Column { name, kind, source });
     }
+}
+
+/// Whether it is an integer that a float would change.
+fn has_no_float(cell: &Cell<'_>) -> bool {
+    const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
+    matches!(cell, Cell::Integer(integer) if integer.unsigned_abs() > EXACT)
 }
 
 /// The kind of a column with both; none for nothing yet.
