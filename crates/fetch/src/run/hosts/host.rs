@@ -140,8 +140,8 @@ pub(super) struct HostState<T> {
     lately: Lately,
     /// Its rate, if that follows what it can do: always, or since it was overrun.
     pub adaptive: Option<Adaptive>,
-    /// The rate at which it was overrun; once it is reached again, its rate follows nothing any more.
-    overrun_at: Option<f64>,
+    /// Whether its rate follows what it can do because it was overrun, until its limit is reached again.
+    was_overrun: bool,
 }
 
 impl<T> HostState<T> {
@@ -174,7 +174,7 @@ impl<T> HostState<T> {
             taken: Duration::ZERO,
             lately: Lately::default(),
             adaptive: None,
-            overrun_at: None,
+            was_overrun: false,
         };
         host.limit(limits);
         host
@@ -187,6 +187,7 @@ impl<T> HostState<T> {
             false => (limits.own, limits.own_interval),
         };
         self.adaptive = limits.adapts.then(|| Adaptive::new(limits.shards));
+        self.was_overrun = false;
     }
 
     pub fn may_start(&self) -> bool {
@@ -271,7 +272,7 @@ impl<T> HostState<T> {
         let is_overrun = sign == Sign::Overrun && !self.health.get().is_open();
         if is_overrun && self.adaptive.is_none() {
             let rate = self.lately.a_second().min(most.unwrap_or(f64::INFINITY));
-            self.overrun_at = Some(rate);
+            self.was_overrun = true;
             self.adaptive = Some(Adaptive::from(rate));
         }
         let is_held_back =
@@ -285,8 +286,9 @@ impl<T> HostState<T> {
         };
         adaptive.ended((sign, wait), (is_held_back, most), span);
         let rate = adaptive.rate();
-        if self.overrun_at.is_some_and(|at| rate >= at) {
-            (self.adaptive, self.overrun_at) = (None, None);
+        // Without a limit, nobody knows what the host can do.
+        if self.was_overrun && most.is_some_and(|most| rate >= most) {
+            (self.adaptive, self.was_overrun) = (None, false);
         }
     }
 }

@@ -320,6 +320,45 @@ fn a_host_that_was_overrun_is_slowed_until_its_former_rate_is_reached() {
 }
 
 #[test]
+fn a_host_whose_first_request_was_one_too_many_gets_one_more_a_second_in_each_second() {
+    let second = Duration::from_secs(1);
+    let most = Limits {
+        own: 100,
+        own_interval: second / 20,
+        ..FREELY
+    };
+    for limits in [Limits { own: 100, ..FREELY }, most] {
+        let mut now = Instant::now();
+        let mut hosts = filled(limits, 1000);
+        let Next::Start(..) = hosts.next(now) else {
+            panic!("the first request starts");
+        };
+        end(&mut hosts, Ended::Overrun(Some(second)), now);
+        let mut counts = vec![1];
+        for _ in 0..40 {
+            let mut count = 0;
+            for _ in 0..100 {
+                now += second / 100;
+                for _ in starts(&mut hosts, now) {
+                    end(&mut hosts, Ended::Well, now);
+                    count += 1_usize;
+                }
+            }
+            counts.push(count);
+        }
+        // At half a request a second in the beginning, and one more in each second.
+        let is_steady = |(second, count): (usize, &usize)| *count <= second + 1;
+        assert!(counts.iter().enumerate().all(is_steady), "{counts:?}");
+        let grows = counts.iter().any(|count| *count >= 20);
+        assert!(grows, "{counts:?}");
+        assert_eq!(
+            counts.iter().any(|count| *count > 21),
+            limits.own_interval.is_zero()
+        );
+    }
+}
+
+#[test]
 fn behind_a_gate_nothing_starts_while_what_opens_it_waits_for_another_try() {
     for limits in with_and_without_a_rate(FREELY) {
         let now = Instant::now();
