@@ -93,7 +93,8 @@ fn damaged_bodies_are_named_and_fetched_again() {
         if kind == "inline" {
             continue;
         }
-        flip(&largest(&world.out().join("bodies")), |length| match kind {
+        let damaged = largest(&world.out().join("bodies"));
+        flip(&damaged, |length| match kind {
             "tar" => length - 1024 - 512,
             _ => length - 40,
         });
@@ -107,6 +108,32 @@ fn damaged_bodies_are_named_and_fetched_again() {
         assert_eq!(again.status, Some(0), "{kind}: {}", again.stderr);
         let whole = verb(&world, &["verify"]);
         assert_eq!(whole.status, Some(0), "{kind}: {}", whole.stderr);
+        // An archive has other bodies, which are whole.
+        let is_aside = kind == "files";
+        let says = whole.stderr.contains("1 file with the ending .damaged");
+        assert_eq!((damaged.exists(), says), (!is_aside, is_aside), "{kind}");
+    }
+}
+
+#[test]
+fn an_archive_without_whole_bodies_is_set_aside() {
+    for kind in ["tar", "warc"] {
+        let world = World::new();
+        let list = world.list(0..1);
+        world.run(&list, &["--keep-body", kind]);
+        let damaged = largest(&world.out().join("bodies"));
+        let bytes = std::fs::read(&damaged).unwrap();
+        std::fs::write(&damaged, &bytes[..bytes.len() / 4]).unwrap();
+        let again = verb(&world, &["again", "--damaged"]);
+        assert_eq!(again.status, Some(0), "{kind}: {}", again.stderr);
+        assert!(!damaged.exists(), "{kind}");
+        let whole = verb(&world, &["verify"]);
+        assert_eq!(whole.status, Some(0), "{kind}: {}", whole.stderr);
+        assert!(
+            whole.stderr.contains("1 file with the ending .damaged"),
+            "{}",
+            whole.stderr
+        );
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::file_server::{Behaviour, FileServer};
+use crate::scripted_server::{Scripted, Sent, response};
 use crate::support::{World, count, ending, files, hecaton};
 
 fn again(world: &World, arguments: &[&str]) {
@@ -156,4 +157,37 @@ fn a_304_without_a_condition_is_a_response_like_any_other() {
         (count(&records, "response"), &records[&0]["ok"]),
         (2, &false.into())
     );
+}
+
+#[test]
+fn a_good_record_stays_when_nothing_answers() {
+    let server = Scripted::start(|path, before| match (path, before) {
+        (_, 0) => response(200, "ETag: \"1\"\r\n", "ok"),
+        ("/down", _) => Sent::Closed(Vec::new()),
+        ("/other", _) => response(200, "ETag: \"2\"\r\n", "new"),
+        ("/gone", _) => response(404, "", "gone"),
+        (_, _) => response(302, "Location: http://elsewhere.example/\r\n", ""),
+    });
+    let world = World::new();
+    // Of "ok".
+    let sum = "2689367b205c16ce32ed4200942b8b8b1e262dfc70d9bc9fbc77c49699a4f1df";
+    let row = |path: &str| format!("{},{sum}", server.url(path));
+    let paths = ["/down", "/other", "/gone", "/moved"];
+    let rows = ["url,digest".to_owned()].into_iter().chain(paths.map(row));
+    let list = world.write("urls.csv", rows);
+    let kept = ["--keep-body", "files", "--verify", "sha256:digest"];
+    world.run_to(0, &list, &kept);
+    let before = world.records();
+    let mut command = hecaton(&["fetch", "again", "--if-changed", "--retries", "0"]);
+    let ended = ending(command.arg(world.out()));
+    assert_eq!(ended.status, Some(4), "{}", ended.stderr);
+    // Of the down one, and of the one whose new body has another checksum.
+    let says = "2 good records stay as they were";
+    assert!(ended.stderr.contains(says), "{}", ended.stderr);
+    let after = world.records();
+    assert_eq!((&before[&0], &before[&1]), (&after[&0], &after[&1]));
+    assert_eq!(after[&2]["status"], 404);
+    assert_eq!(after[&3]["error"]["kind"], "redirect");
+    let verified = ending(hecaton(&["fetch", "verify"]).arg(world.out()));
+    assert_eq!(verified.status, Some(0), "{}", verified.stderr);
 }

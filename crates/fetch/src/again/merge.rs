@@ -1,4 +1,7 @@
 //! Merges the records of a round into a part's results: each replaces the older record of its input.
+//!
+//! One rule is the exception: a good record is replaced only by what a server answered. A failure on the way says
+//! nothing about the version that is there. Where the older records or bodies are lost, nothing good is there.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,6 +12,7 @@ use roaring::RoaringTreemap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::aside::Aside;
 use crate::error::{Error, Result, at, sentence};
 use crate::finalize::ResultsWriter;
 use crate::plan::{Folder, sync_folder_of, write_whole};
@@ -27,14 +31,20 @@ pub struct Round<'a> {
     pub repairs: bool,
 }
 
-/// Writes a part's results anew, with the records of a round. To do so twice changes nothing.
-pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<()> {
+/// Writes a part's results anew, with the records of a round. To do so twice changes nothing. Returns how many inputs
+/// keep a good record, because nothing answered them.
+pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<u64> {
     let (new, old) = (round.new, folder.result(part));
     let mut newer = RoaringTreemap::new();
     let mut unchanged: HashMap<u64, Vec<u8>> = HashMap::new();
     // The first page of each input whose pages go on where they were.
     let mut go_on: HashMap<u64, u32> = HashMap::new();
+    // Inputs that got no answer, and those of them whose older records stay.
+    let (mut failed, mut stays) = (RoaringTreemap::new(), RoaringTreemap::new());
     each(new, &mut |line, number| {
+        if is_failure(line)? {
+            failed.insert(number);
+        }
         if newer.insert(number) {
             if let page @ 2.. = page_of(line)? {
                 go_on.insert(number, page);
@@ -45,11 +55,22 @@ pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<()> {
         }
         Ok(())
     })?;
+    if !round.repairs {
+        for number in good_ones(folder, part, &failed)? {
+            newer.remove(number);
+            go_on.remove(&number);
+            stays.insert(number);
+        }
+    }
     let draft = folder.part(part).join("merged.jsonl.zst");
     let refused = |error: io::Error| Error::Failed(sentence("write", &draft, &error));
     let mut results = ResultsWriter::create(&draft).map_err(refused)?;
     let mut tally = Tally::default();
-    let mut add = |line: &[u8]| {
+    let mut aside = Aside::default();
+    let mut add = |line: &[u8], aside: &mut Aside| {
+        if round.repairs {
+            aside.used(line)?;
+        }
         match head_of(line) {
             _ if is_followed(line) => tally.pages += 1,
             Some((_, outcome, ok)) => tally.count(outcome, ok),
@@ -60,10 +81,13 @@ pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<()> {
     let mut keep = |line: &[u8]| {
         let number = number_of(line)?;
         match unchanged.remove(&number) {
-            Some(new) => add(&confirmed(line, &new)?),
-            None if is_followed(line) && go_on.get(&number) > Some(&page_of(line)?) => add(line),
+            Some(new) => add(&confirmed(line, &new)?, &mut aside),
+            None if is_followed(line) && go_on.get(&number) > Some(&page_of(line)?) => {
+                add(line, &mut aside)
+            }
+            None if newer.contains(number) && round.repairs => aside.replaced(line),
             None if newer.contains(number) => Ok(()),
-            None => add(line),
+            None => add(line, &mut aside),
         }
     };
     match round.repairs {
@@ -72,8 +96,9 @@ pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<()> {
     }
     // Those that are unchanged are written, unless nothing older is there.
     each(new, &mut |line, number| match head_of(line) {
+        _ if stays.contains(number) => Ok(()),
         Some((_, Outcome::Unchanged, _)) if !unchanged.contains_key(&number) => Ok(()),
-        _ => add(line),
+        _ => add(line, &mut aside),
     })?;
     results.finish().map_err(refused)?;
     let commit =
@@ -85,6 +110,7 @@ pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<()> {
             old.display()
         )));
     }
+    aside.set(folder)?;
     fs::rename(&draft, &old)
         .and_then(|()| sync_folder_of(&old))
         .map_err(at("write", &old))?;
@@ -94,7 +120,45 @@ pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<()> {
         ..commit
     };
     let text = serde_json::to_vec_pretty(&commit).expect("numbers become JSON");
-    write_whole(&folder.commit(part), &text)
+    write_whole(&folder.commit(part), &text)?;
+    Ok(stays.len())
+}
+
+/// Whether a record says that no server answered. A redirect that is not followed is an answer.
+fn is_failure(line: &[u8]) -> io::Result<bool> {
+    #[derive(Deserialize)]
+    struct Line<'a> {
+        #[serde(borrow)]
+        error: Kind<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Kind<'a> {
+        kind: &'a str,
+    }
+    Ok(match head_of(line) {
+        Some((_, Outcome::Error, _)) => {
+            serde_json::from_slice::<Line<'_>>(line)?.error.kind != "redirect"
+        }
+        Some((_, outcome, _)) => !outcome.is_answer(),
+        None => false,
+    })
+}
+
+/// Those of the inputs whose older record is good.
+fn good_ones(folder: &Folder, part: u32, of: &RoaringTreemap) -> Result<RoaringTreemap> {
+    let mut good = RoaringTreemap::new();
+    if of.is_empty() {
+        return Ok(good);
+    }
+    each_result(folder, part, &mut |line| {
+        if let Some((number, _, true)) = head_of(line).filter(|_| !is_followed(line)) {
+            if of.contains(number) {
+                good.insert(number);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(good)
 }
 
 /// The older record of an input whose response has not changed, with the request that found that out. To do so twice

@@ -5,6 +5,7 @@
 //! any moment leaves a round that resumes, or results that are merged once more with the same outcome. `onward` makes a
 //! round of redirects to hosts of other parts.
 
+mod aside;
 mod choose;
 mod merge;
 mod onward;
@@ -23,6 +24,7 @@ pub use self::onward::follow_up;
 use crate::error::{Error, Result, at};
 use crate::job::Job;
 use crate::plan::{Folder, Plan, sync_folder_of, write_whole};
+use crate::record::count;
 use crate::run::{Observer, Options, Summary};
 use crate::segment::{Commit, load};
 use crate::start::{self, Lock, Started};
@@ -259,20 +261,28 @@ pub fn run(
         )));
     }
     let summary = round.run(options, stop, observer)?;
-    merge_if_done(folder, round, &lock)?;
+    match merge_if_done(folder, round, &lock)? {
+        0 => {}
+        1 => observer.say("1 good record stays as it was, because its request got no answer"),
+        many => observer.say(&format!(
+            "{} good records stay as they were, because their requests got no answer",
+            count(many)
+        )),
+    }
     Ok(summary)
 }
 
 /// Merges a round once all of its parts are done, whoever ran them, and removes it. Does nothing while parts are left.
-/// The caller holds the lock.
+/// The caller holds the lock. Returns how many inputs keep a good record, because nothing answered them.
 ///
 /// # Errors
 /// When the results cannot be written.
-pub fn merge_if_done(folder: &Folder, round: &Started, lock: &Lock) -> Result<()> {
+pub fn merge_if_done(folder: &Folder, round: &Started, lock: &Lock) -> Result<u64> {
     if round.plan.undone(&round.folder).next().is_some() {
-        return Ok(());
+        return Ok(0);
     }
     let repairs = condition(&round.folder).is_ok_and(|condition| condition == DAMAGED);
+    let mut kept = 0;
     match round.plan.follows_redirects {
         true => onward::merge_all(folder, round)?,
         false => {
@@ -283,7 +293,7 @@ pub fn merge_if_done(folder: &Folder, round: &Started, lock: &Lock) -> Result<()
                     id: round.plan.round.as_deref(),
                     repairs,
                 };
-                merge(folder, &of_round, part.number)?;
+                kept += merge(folder, &of_round, part.number)?;
             }
         }
     }
@@ -292,7 +302,8 @@ pub fn merge_if_done(folder: &Folder, round: &Started, lock: &Lock) -> Result<()
     fs::remove_file(&plan)
         .and_then(|()| sync_folder_of(&plan))
         .map_err(at("remove", &plan))?;
-    clean_up(folder, lock)
+    clean_up(folder, lock)?;
+    Ok(kept)
 }
 
 /// Removes what a crash left of rounds, and a merged one. The caller holds the lock.

@@ -112,6 +112,14 @@ impl Outcome {
         Outcome::Invalid,
     ];
 
+    /// Whether a server answered the request.
+    pub fn is_answer(self) -> bool {
+        matches!(
+            self,
+            Outcome::Response | Outcome::Unchanged | Outcome::Onward
+        )
+    }
+
     /// As a record has it.
     pub fn name(self) -> &'static str {
         match self {

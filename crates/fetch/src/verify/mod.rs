@@ -2,13 +2,39 @@
 
 mod bodies;
 
+use std::fs;
+use std::path::Path;
+
 use roaring::RoaringTreemap;
 
 use self::bodies::Bodies;
 use crate::error::Result;
 use crate::plan::{Folder, InputFile, Part, Plan, read_entry};
 use crate::record::{Record, count};
+use crate::run::BODIES;
 use crate::segment::{each_readable, is_followed, load};
+
+/// The ending of a damaged file whose bodies were fetched again.
+pub const DAMAGED: &str = "damaged";
+
+/// How many such files a job has.
+#[must_use]
+pub fn set_aside(folder: &Folder) -> u64 {
+    count_damaged(&folder.base().join(BODIES))
+}
+
+fn count_damaged(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let counts = entries.map(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => count_damaged(&entry.path()),
+        _ => entry
+            .path()
+            .extension()
+            .is_some_and(|it| it == DAMAGED)
+            .into(),
+    });
+    counts.sum()
+}
 
 /// What was found of a part.
 #[derive(Debug, Default)]

@@ -51,6 +51,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         all.damage
             .extend(stale.map(|name| format!("{name} is missing, or made of other records")));
     }
+    match verify::set_aside(&folder) {
+        0 => {}
+        files => crate::say!(
+            "{} with the ending .damaged: their bodies were fetched again, so remove them when you like",
+            plural(files, "file")
+        ),
+    }
     report(folder.path(), &all, left.len())
 }
 
@@ -71,7 +78,10 @@ fn report(path: &Path, all: &Found, left: usize) -> Result<()> {
     if all.damage.is_empty() {
         let rest = match left {
             0 => String::new(),
-            left => format!("; {} not done yet", plural(left as u64, "part")),
+            left => format!(
+                "; the job is unfinished, {} not done yet: `hecaton fetch -o {path}` resumes it",
+                plural(left as u64, "part")
+            ),
         };
         crate::say!("{whole}{rest}");
         return Ok(());
