@@ -195,4 +195,5 @@ fn a_post_that_failed_after_it_was_sent_is_unknown_and_is_not_sent_again() {
         "{}",
         again.stderr
     );
+    assert_eq!(again.status, Some(3), "no input has a good response");
 }

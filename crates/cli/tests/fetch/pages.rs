@@ -100,6 +100,9 @@ fn pages_end_where_nobody_may_or_can_follow() {
             assert_eq!((&last["ok"], &last["status"]), (&false.into(), &200.into()));
             let told = last["why"].as_str().unwrap();
             assert!(told.contains(why), "{form}: {told}");
+            let location = last["location"].as_str();
+            let is_named = location.is_some_and(|location| told.contains(location));
+            assert_eq!(is_named, form != "text", "{form}: {last}");
         }
     }
 }

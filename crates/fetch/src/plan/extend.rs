@@ -138,7 +138,7 @@ pub(super) fn length(path: &Path) -> Result<u64> {
 /// The error for a list that has changed otherwise than by growing.
 pub fn has_changed(path: &Path, why: &str) -> Error {
     Error::usage(format!(
-        "the input has changed: {} {why}; a list may only grow, so use another folder for this one",
+        "the input has changed: {} {why}; a list may only grow, so make a new job of this one, with another folder behind -o",
         path.display()
     ))
 }

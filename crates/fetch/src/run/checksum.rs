@@ -106,7 +106,7 @@ impl Checksums {
         let made = hexadecimal(made.as_deref().unwrap_or_default());
         (made != named).then(|| {
             format!(
-                "the body has the checksum {prefix}{made}, and the column {column} names another"
+                "the body has the checksum {prefix}{made}, and the column {column} names {prefix}{named}"
             )
         })
     }

@@ -80,9 +80,15 @@ pub fn tally(folder: &Folder, plan: &Plan) -> Result<Tally> {
 /// When `fail_if` cannot be read.
 pub fn shortfall(fail_if: Option<&str>, tally: &Tally, home: &str) -> Result<Option<Shortfall>> {
     let threshold = threshold(fail_if)?;
+    // Behind the reason, with the command that may help.
+    let failed = |why: String| {
+        let remedy = remedy(tally, home);
+        let remedy = remedy.trim_end_matches("and ").trim_end_matches(", ");
+        let colon = if remedy.is_empty() { "" } else { ": " };
+        Ok(Some(Shortfall::Failed(format!("{why}{colon}{remedy}"))))
+    };
     if let Some(threshold) = threshold.filter(|threshold| threshold.holds(tally)) {
-        let why = broken(&threshold, tally);
-        return Ok(Some(Shortfall::Failed(why)));
+        return failed(broken(&threshold, tally));
     }
     if tally.records > 0 && tally.ok == 0 {
         let why = match tally.records {
@@ -92,7 +98,7 @@ pub fn shortfall(fail_if: Option<&str>, tally: &Tally, home: &str) -> Result<Opt
                 count(all)
             ),
         };
-        return Ok(Some(Shortfall::Failed(why)));
+        return failed(why);
     }
     let is_incomplete = fail_if.is_none() && tally.not_ok() > 0;
     Ok(is_incomplete.then(|| Shortfall::Incomplete(incomplete(tally, home))))
@@ -124,12 +130,37 @@ fn incomplete(tally: &Tally, home: &str) -> String {
         .map(|(name, number)| format!("{name} {}", count(number)))
         .collect();
     format!(
-        "{} of {} inputs {} no good response ({}): `hecaton fetch again {home}` sends failures again, and --fail-if sets how many are allowed",
+        "{} of {} inputs {} no good response ({}): {}--fail-if sets how many are allowed",
         count(tally.not_ok()),
         count(tally.records),
         if tally.not_ok() == 1 { "has" } else { "have" },
-        counts.join(", ")
+        counts.join(", "),
+        remedy(tally, home)
     )
+}
+
+/// The command that sends again what has no good response, as far as one does. Its usual condition leaves out most
+/// statuses, and requests that may have arrived.
+fn remedy(tally: &Tally, home: &str) -> String {
+    let again = |condition: &str, what: &str| {
+        format!("`hecaton fetch again {home}{condition}` sends {what} again, ")
+    };
+    let usual = match (tally.errors > 0, tally.unreached > 0) {
+        (true, true) => again("", "errors and unreached inputs"),
+        (true, false) => again("", "errors"),
+        (false, true) => again("", "unreached inputs"),
+        (false, false) => String::new(),
+    };
+    let other = match tally.bad_responses() > 0 {
+        true => again(" --where 'status and not ok'", "other responses"),
+        false => String::new(),
+    };
+    let and = if usual.is_empty() && other.is_empty() {
+        ""
+    } else {
+        "and "
+    };
+    format!("{usual}{other}{and}")
 }
 
 #[cfg(test)]
@@ -181,10 +212,7 @@ mod tests {
                 why.starts_with("1 of 10 inputs has no good response ("),
                 "{why}"
             );
-            assert!(
-                why.contains("fetch again out") && why.contains("--fail-if"),
-                "{why}"
-            );
+            assert!(why.contains("--fail-if"), "{why}");
             assert_eq!(of(Some("never"), &bad), None);
             assert_eq!(of(Some("not_ok > 1"), &bad), None);
             assert!(is_failed(of(Some("not_ok > 0"), &bad)));
@@ -195,6 +223,43 @@ mod tests {
             ..Tally::default()
         };
         assert!(is_failed(of(None, &none)) && is_failed(of(Some("never"), &none)));
+    }
+
+    #[test]
+    fn the_command_that_is_named_sends_what_has_no_good_response() {
+        let usual = "`hecaton fetch again out` sends";
+        let other = "`hecaton fetch again out --where 'status and not ok'` sends other responses";
+        for (errors, unreached, bad, expected) in [
+            (0, 0, 0, "invalid 1): --fail-if".to_owned()),
+            (1, 0, 0, format!(": {usual} errors again, and --fail-if")),
+            (
+                0,
+                1,
+                0,
+                format!(": {usual} unreached inputs again, and --fail-if"),
+            ),
+            (0, 0, 1, format!(": {other} again, and --fail-if")),
+            (
+                1,
+                1,
+                1,
+                format!(": {usual} errors and unreached inputs again, {other} again, and"),
+            ),
+        ] {
+            let tally = Tally {
+                records: 10,
+                responses: 5 + bad,
+                ok: 5,
+                invalid: 1,
+                errors,
+                unreached,
+                ..Tally::default()
+            };
+            let Some(Shortfall::Incomplete(why)) = of(None, &tally) else {
+                panic!("{tally:?}");
+            };
+            assert!(why.contains(&expected), "{why}");
+        }
     }
 
     #[test]

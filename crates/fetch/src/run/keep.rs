@@ -374,7 +374,12 @@ impl Keeper {
             return (facts.response.status() < 300, None);
         };
         match check.decide(facts) {
-            Ok(holds) => (holds, None),
+            Ok(true) => (true, None),
+            // A status that is good by itself does not say what is wrong.
+            Ok(false) if facts.response.status() < 300 => {
+                (false, Some(format!("--check is false: {check}")))
+            }
+            Ok(false) => (false, None),
             Err(why) if has_content => (false, Some(format!("--check cannot tell: {why}"))),
             Err(_) => (check.holds(facts), None),
         }

@@ -25,8 +25,22 @@ pub enum Following {
     Nothing,
     /// This page.
     Page(Onward),
-    /// A page that is not fetched, and why.
-    Refused(String),
+    /// A page that is not fetched.
+    Refused(Unfetched),
+}
+
+/// A next page that is not fetched.
+pub struct Unfetched {
+    /// Why.
+    pub why: String,
+    /// Its URL, if that is known.
+    pub url: Option<String>,
+}
+
+impl From<String> for Unfetched {
+    fn from(why: String) -> Unfetched {
+        Unfetched { why, url: None }
+    }
 }
 
 impl Paging {
@@ -73,7 +87,7 @@ impl Paging {
         let following = match followed {
             Ok(None) => Following::Nothing,
             Ok(Some(onward)) => Following::Page(onward),
-            Err(why) => Following::Refused(why),
+            Err(unfetched) => Following::Refused(unfetched),
         };
         (following, pages)
     }
@@ -83,7 +97,7 @@ impl Paging {
         response: &Response,
         (rendered, pending): (&Rendered<'_>, &Pending),
         pages: &mut Pages,
-    ) -> std::result::Result<Option<Onward>, String> {
+    ) -> std::result::Result<Option<Onward>, Unfetched> {
         let links = response.headers();
         let links = links.filter(|(name, _)| name.eq_ignore_ascii_case("link"));
         let content_type = response.header("content-type");
@@ -97,16 +111,22 @@ impl Paging {
             Found::Url(url) => url,
             Found::Parameter(name, value) => with_parameter(here, (&name, &value)),
         };
-        let onward = next_page(&url, rendered, pending.onward.as_deref(), self.reach)
-            .map_err(|why| format!("the next page is not fetched: {why}"))?;
+        let onward = next_page(&url, rendered, pending.onward.as_deref(), self.reach);
+        let onward = onward.map_err(|why| Unfetched {
+            why: format!("the next page is not fetched: {why}"),
+            url: hecaton::join(here, &url).ok(),
+        })?;
+        let unfetched = |why| {
+            let url = Some(onward.url.clone());
+            Err(Unfetched { why, url })
+        };
         if !pages.seen.insert(digest_of(&onward.url)) {
-            return Err(format!("the next page was fetched before: {}", onward.url));
+            return unfetched(format!("the next page was fetched before: {}", onward.url));
         }
         if pages.number >= self.most {
-            let most = self.most;
-            return Err(format!(
-                "there are more pages than the allowed {most}: the next is {}",
-                onward.url
+            return unfetched(format!(
+                "there are more pages than the allowed {}: the next is {}",
+                self.most, onward.url
             ));
         }
         Ok(Some(onward))

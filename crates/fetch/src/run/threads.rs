@@ -293,7 +293,7 @@ fn watch_over(watch: &mut Watch<'_>, news: &Receiver<News>, shared: &Shared<'_>)
                 watch.report(shared.supply.trouble());
                 if !said && shared.is_stopping() {
                     said = true;
-                    watch.say_stopping();
+                    watch.say_stopping(shared.stop.load(Ordering::Relaxed));
                 }
             }
             Err(RecvTimeoutError::Disconnected) => return,

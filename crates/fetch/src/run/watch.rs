@@ -119,11 +119,16 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Says that the requests in flight end before the run does.
-    pub fn say_stopping(&mut self) {
-        self.observer.say(
-            "stopping when the requests in flight have ended; a second Ctrl-C ends at once, and the same command resumes",
-        );
+    /// Says that the requests in flight end before the run does. `is_interrupted` is whether someone asked for it.
+    pub fn say_stopping(&mut self, is_interrupted: bool) {
+        self.observer.say(match is_interrupted {
+            true => {
+                "stopping when the requests in flight have ended; a second Ctrl-C ends at once, and the same command resumes"
+            }
+            false => {
+                "stopping when the requests in flight have ended; the same command resumes"
+            }
+        });
     }
 
     /// Writes the progress for `status`.

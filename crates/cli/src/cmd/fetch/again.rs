@@ -98,7 +98,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let change = |job: &mut _| arguments.tuning.change(job);
     let prepare = || again::prepare(&folder, arguments.choice(), &change);
     let Some(mut round) = until_stopped(&stop, prepare)? else {
-        return nothing(arguments);
+        nothing(arguments)?;
+        return judge_unless_planned(arguments, &folder);
     };
     if arguments.plan {
         return planned(arguments, (round.plan.parts.len(), round.plan.inputs));
@@ -114,6 +115,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         crate::say!("{}", sentence(&folder.results(), &summary));
     }
     verdict::judge(&base, &round.job, &folder.shown())
+}
+
+/// Judges a job of which nothing was sent again. A round that others will run is judged at its end.
+fn judge_unless_planned(arguments: &Arguments, folder: &Folder) -> Result<()> {
+    if arguments.plan {
+        return Ok(());
+    }
+    let base = load(folder.clone())?;
+    let mut job = base.job.clone();
+    arguments.tuning.change(&mut job);
+    verdict::judge(&base, &job, &folder.shown())
 }
 
 /// Says that no record matches.
@@ -148,7 +160,13 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
     let change = |job: &mut _| arguments.tuning.change(job);
     let prepare = || remote.again(arguments.choice(), &change);
     let Some(round) = until_stopped(&stop, prepare)? else {
-        return nothing(arguments);
+        nothing(arguments)?;
+        if arguments.plan {
+            return Ok(());
+        }
+        let scratch = Scratch::new(None)?;
+        let whole = remote.whole(&scratch)?;
+        return verdict::judge(&whole, &whole.job, url);
     };
     if arguments.plan {
         return planned(arguments, (round.parts, round.inputs));

@@ -13,6 +13,7 @@ use hecaton_fetch::plan::Folder;
 #[cfg(feature = "objects")]
 use hecaton_fetch::remote::{self, Remote, Scratch};
 use hecaton_fetch::run::{Options, Summary, tally};
+use hecaton_fetch::segment::Tally;
 use hecaton_fetch::start::{Started, load, prepare};
 use hecaton_lab::findings::words::{self, plural};
 
@@ -220,9 +221,8 @@ pub fn finish_run(started: Started, stop: &AtomicBool, way: &Way) -> Result<()> 
     verdict::judge(&load(folder)?, &job, &home)
 }
 
-/// How the job ended, in one sentence.
-pub fn sentence(results: &Path, summary: &Summary) -> String {
-    let tally = &summary.tally;
+/// How inputs ended, by outcome; what did not happen is left out.
+pub fn outcomes(tally: &Tally) -> String {
     let responded = tally.responses + tally.unchanged;
     let mut ends = vec![plural(tally.ok, "good response")];
     for (count, what) in [
@@ -256,6 +256,12 @@ pub fn sentence(results: &Path, summary: &Summary) -> String {
             ends.push(what);
         }
     }
+    ends.join(", ")
+}
+
+/// How the job ended, in one sentence.
+pub fn sentence(results: &Path, summary: &Summary) -> String {
+    let tally = &summary.tally;
     let took = summary.took.as_secs_f64();
     let rate = (summary.written as f64 / took.max(0.001)).round() as u64;
     let work = match summary.written {
@@ -265,7 +271,7 @@ pub fn sentence(results: &Path, summary: &Summary) -> String {
     format!(
         "{}: {}; {work}; {}",
         plural(tally.records, "record"),
-        ends.join(", "),
+        outcomes(tally),
         results.display()
     )
 }

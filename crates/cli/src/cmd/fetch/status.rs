@@ -9,9 +9,10 @@ use hecaton_fetch::again;
 use hecaton_fetch::finish;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::show::{Status, status};
-use hecaton_lab::findings::words::{count, plural};
+use hecaton_lab::findings::words::plural;
 
 use super::live::{hosts, line};
+use super::run::outcomes;
 use super::verdict::judge_by;
 use super::worker_lines;
 use super::{Home, elsewhere};
@@ -125,21 +126,11 @@ fn of_one(status: &Status, resume_with: &str) -> Vec<String> {
     let snapshot = &status.snapshot;
     let tally = &snapshot.tally;
     let mut lines = vec![line(snapshot)];
-    let unchanged = match tally.unchanged {
-        0 => String::new(),
-        number => format!(", {} unchanged", count(number)),
-    };
     lines.push(format!(
-        "{} of {} done; {} ({} good){unchanged}, {}, {} skipped, {} unreached, {} unknown, {} invalid",
+        "{} of {} done; {}",
         snapshot.parts_done,
         plural(snapshot.parts, "part"),
-        plural(tally.responses, "response"),
-        count(tally.ok),
-        plural(tally.errors, "error"),
-        count(tally.skipped),
-        count(tally.unreached),
-        count(tally.unknown),
-        count(tally.invalid)
+        outcomes(tally)
     ));
     lines.extend(worker_lines::lines(&status.workers, status.is_done()));
     if status.is_running {

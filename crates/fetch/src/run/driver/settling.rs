@@ -237,12 +237,14 @@ fn record(
                     return Ok(false);
                 }
             };
+            let mut unfetched = None;
             let mut kept = keeper.keep(&mut part.sink, about, tried, (response, *arrived))?;
             // A response that is not good is the last page, even if it names a next one.
             match following.filter(|_| kept.ok) {
                 Some(Following::Page(onward)) => kept.next = Some(way_to(onward)),
-                Some(Following::Refused(why)) => {
-                    (kept.ok, kept.why) = (false, Some(why.clone()));
+                Some(Following::Refused(page)) => {
+                    (kept.ok, kept.why) = (false, Some(page.why.clone()));
+                    unfetched.clone_from(&page.url);
                 }
                 Some(Following::Nothing) | None => {}
             }
@@ -250,6 +252,10 @@ fn record(
             let out = match is_followed {
                 true => part.page(),
                 false => part.record(Outcome::Response, kept.ok),
+            };
+            let tried = &Tried {
+                location: unfetched.or_else(|| tried.location.clone()),
+                ..*tried
             };
             records.response(out, about, tried, response, kept);
             return Ok(is_followed);
