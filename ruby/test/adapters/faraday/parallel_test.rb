@@ -204,6 +204,57 @@ class FaradayParallelTest < FaradayTest
     assert_equal (0..5).to_a, notified.sort
   end
 
+  def test_no_exception_of_another_thread_reaches_an_in_parallel
+    served = server { [200, {}] }
+    manager = ADAPTER.setup_parallel_manager(concurrency: 2)
+    20.times do
+      results = Array.new(2) do |number|
+        conn = connection(served.url)
+        Thread.new do
+          Thread.current.report_on_exception = false
+          responses = []
+          begin
+            conn.in_parallel(manager) do
+              8.times { |index| responses << conn.get("/").on_complete { raise NotImplementedError if number == 1 && index == 4 } }
+            end
+          rescue NotImplementedError
+            next :raised
+          end
+          responses.map(&:status)
+        end
+      end.map(&:value)
+      assert_equal [[200] * 8, :raised], results
+    end
+  end
+
+  def test_a_fiber_that_stops_in_a_callback_holds_up_no_other
+    conn = connection(server { [200, {}] }.url)
+    manager = ADAPTER.setup_parallel_manager
+    stopped = Fiber.new { conn.in_parallel(manager) { 4.times { |index| conn.get("/").on_complete { Fiber.yield if index == 1 } } } }
+    stopped.resume
+    other = connection(@servers.first.url)
+    response = nil
+    thread = Thread.new { Fiber.new { other.in_parallel(manager) { response = other.get("/") } }.resume }
+    assert thread.join(20)
+    other.in_parallel(manager) { response = other.get("/") } # In the thread of the fiber that stopped.
+    assert_equal 200, response.status
+    stopped.resume
+  end
+
+  def test_an_interrupt_in_a_callback_keeps_no_request_from_finishing_and_finishes_none_twice
+    conn = connection(server { [200, {}] }.url)
+    responses, notified = [], []
+    assert_raises(Interrupt) do
+      conn.in_parallel(ADAPTER.setup_parallel_manager(concurrency: 1)) do
+        3.times do |index|
+          responses << conn.get("/").on_complete { notified << index; raise Interrupt if index.zero? }
+        end
+      end
+    end
+    assert_equal [0, 1, 2], notified.sort
+    assert_equal [200, 0, 0], responses.map(&:status)
+  end
+
   def test_threads_share_a_manager
     served = server { |request| request.path == "/0/3" ? "no HTTP\r\n\r\n" : [200, {}, request.path] }
     manager = ADAPTER.setup_parallel_manager

@@ -76,6 +76,9 @@ class Faraday::Adapter::Hecaton
       @env.response.finish(@env)
     end
 
+    # Whether those who wait for its end were notified.
+    def finished? = @env.response.finished?
+
     private
 
     def whole_or_stream

@@ -11,99 +11,156 @@ class Faraday::Adapter::Hecaton
   #
   # Timeout.timeout, Thread#kill or Ctrl-C ends all requests at once. Those without a response fail in the same way.
   #
-  # Threads may share one. One of them runs what all have queued, while the others wait for it. Each raises the failures
-  # of its own requests.
+  # Threads and fibers may share one. Each in_parallel runs its own requests, with the limits for itself, and knows
+  # nothing of the others.
   class ParallelManager
-    # A request of in_parallel: the how manieth it is, and the thread that has queued it.
-    Queued = Struct.new(:exchange, :number, :thread)
-    private_constant :Queued
+    # The requests of one in_parallel.
+    class Run
+      # The Fiber and the Thread of the block.
+      attr_reader :fiber, :thread
 
-    # concurrency::, per_origin::, rate:: as in Hecaton::Many, of all requests together.
+      def initialize(limits, raise_errors)
+        @limits = limits
+        @raise_errors = raise_errors
+        @fiber = Fiber.current
+        @thread = Thread.current
+        @waiting = []
+        @started = {}.compare_by_identity # Exchange → its number.
+        @failures = []
+        @number = 0
+      end
+
+      # Whether the batch runs, or has run.
+      def runs? = !@batch.nil?
+
+      # Takes an Exchange. In a callback it joins the batch. When an exception has left that, none is sent any more.
+      def queue(exchange)
+        return if @over
+
+        @waiting << exchange
+        start_all if @batch
+      end
+
+      # Runs what is queued, and what its callbacks queue, to the end: in one batch, whatever the settings of each are.
+      # Without limits of the manager, those of the first request's adapter count.
+      def call
+        run_batch unless @waiting.empty?
+        @failures.min_by(&:first)&.then { |_, error| raise error }
+      end
+
+      private
+
+      def run_batch
+        @waiting.first.client.batch(**@limits) do |batch|
+          @batch = batch
+          start_all
+        end
+      ensure
+        @over = true
+        end_those_left
+      end
+
+      def start_all
+        start(@waiting.first) until @waiting.empty?
+      end
+
+      def start(exchange)
+        take(exchange)
+        exchange.queue(@batch) { |error| report(exchange, error) }
+      end
+
+      # Notes it before it leaves the list, so an interrupt finds it in one of the two.
+      def take(exchange)
+        @started[exchange] = @number += 1
+        @waiting.shift
+      end
+
+      # After an exception or an interrupt has left the batch. Another one does not keep the rest from finishing.
+      def end_those_left
+        @waiting.shift if @started.key?(@waiting.first)
+        take(@waiting.first) until @waiting.empty?
+        until @started.empty?
+          exchange, = @started.first
+          exchange.finished? ? @started.delete(exchange) : report(exchange, exchange.left)
+        end
+      ensure
+        end_those_left unless @started.empty? && @waiting.empty?
+      end
+
+      # An exception in one request's middlewares does not keep the others from finishing.
+      def report(exchange, error)
+        fail_with(exchange, error) if error && @raise_errors
+        exchange.finish(error)
+        @started.delete(exchange) # Last: an interrupt must not lose it.
+      rescue StandardError => raised
+        fail_with(exchange, raised)
+        @started.delete(exchange)
+      end
+
+      def fail_with(exchange, error) = @failures << [@started[exchange], error]
+    end
+    private_constant :Run
+
+    # concurrency::, per_origin::, rate:: as in Hecaton::Many, of all requests of an in_parallel together.
     # raise_errors:: false leaves failures to <code>env[:hecaton_error]</code>. Exceptions of middlewares are raised
     #   all the same.
     def initialize(concurrency: nil, per_origin: nil, rate: nil, raise_errors: true)
       @limits = { concurrency: concurrency, per_origin: per_origin, rate: rate }
       @raise_errors = raise_errors
-      @lock = Mutex.new # Of the thread that runs the requests.
-      @waiting = []
-      @started = {}.compare_by_identity
-      @failures = []
-      @number = 0
+      @runs = [] # Those of all threads.
     end
 
-    # For the adapter: takes an Exchange. In a callback it joins the batch that runs.
+    # For the adapter: takes an Exchange. In a callback it joins the batch that runs. Another thread that uses the
+    # connection meanwhile, and is in no in_parallel of its own, gets its response at once.
     def queue(exchange)
-      @waiting << Queued.new(exchange, @number += 1, Thread.current)
-      start_all if @batch && @lock.owned?
+      run = current || (begin_run unless @tells_begin)
+      return run.queue(exchange) if run
+
+      exchange.perform
+      exchange.finish(nil)
     end
 
     # For Faraday 2: runs what the block has queued once the block ends. An exception in the block drops all of it.
     def execute
-      left = true
-      yield
-      left = false
-      run
-    ensure
-      @waiting.reject! { |queued| queued.thread == Thread.current } if left
+      @tells_begin = true
+      return yield if current&.runs? # In a callback: its requests join the batch.
+
+      run = begin_run
+      begin
+        yield
+        run.call
+      ensure
+        @runs.delete(run)
+      end
     end
 
-    # Runs what is queued, and what its callbacks queue, to the end: in one batch, whatever the settings of each are.
-    # Without limits of the manager, those of the first request's adapter count.
+    # For Faraday 1, after the block.
     def run
-      return if @lock.owned? # Called in a callback of itself.
+      run = current
+      return if run.nil? || run.runs?
 
-      failures = nil
-      @lock.synchronize do
-        run_batch until @waiting.empty?
+      begin
+        run.call
       ensure
-        failures = take_failures
+        @runs.delete(run)
       end
-      failures.min_by(&:first)&.then { |_, _, error| raise error }
     end
 
     private
 
-    def run_batch
-      @waiting.first.exchange.client.batch(**@limits) do |batch|
-        @batch = batch
-        start_all
-      end
-    ensure
-      @batch = nil
-      end_those_left
+    def begin_run
+      @runs.reject! { |run| !run.thread.alive? }
+      run = Run.new(@limits, @raise_errors)
+      @runs << run
+      run
     end
 
-    def start_all
-      start(@waiting.first) until @waiting.empty?
-    end
-
-    def start(queued)
-      @started.store(@waiting.shift, true)
-      queued.exchange.queue(@batch) { |error| report(queued, error) }
-    end
-
-    # After an exception or an interrupt has left the batch. Another one does not keep the rest from finishing.
-    def end_those_left
-      @started.first.first.then { |queued| report(queued, queued.exchange.left) } until @started.empty?
-    ensure
-      end_those_left unless @started.empty?
-    end
-
-    # An exception in one request's middlewares does not keep the others from finishing.
-    def report(queued, error)
-      @started.delete(queued)
-      fail_with(queued, error) if error && @raise_errors
-      queued.exchange.finish(error)
-    rescue StandardError => raised
-      fail_with(queued, raised)
-    end
-
-    def fail_with(queued, error) = @failures << [queued.number, queued.thread, error]
-
-    # Those of the calling thread. No other will take those of a thread that has ended.
-    def take_failures
-      taken, @failures = @failures.partition { |_, thread,| thread == Thread.current || !thread.alive? }
-      taken.select { |_, thread,| thread == Thread.current }
+    # That of this fiber; else the last one of this thread whose block is still going, for that may use fibers.
+    def current
+      fiber = Fiber.current
+      runs = @runs.dup
+      runs.reverse_each.find { |run| run.fiber.equal?(fiber) } ||
+        runs.reverse_each.find { |run| run.thread.equal?(Thread.current) && !run.runs? }
     end
   end
 end
