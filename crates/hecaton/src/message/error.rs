@@ -125,6 +125,17 @@ impl Error {
     }
 }
 
+/// A time for people, in milliseconds, or below ten of them in microseconds. Rounded up, so that it is never less than
+/// a limit that has passed.
+fn rounded_up(elapsed: Duration) -> Duration {
+    let nanos = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+    let step = match nanos < 10_000_000 {
+        true => 1_000,
+        false => 1_000_000,
+    };
+    Duration::from_nanos(nanos.div_ceil(step).saturating_mul(step))
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner {
@@ -140,7 +151,8 @@ impl fmt::Display for Error {
             "nothing had been sent"
         };
         let url = shortened(url, MOST_OF_A_URL);
-        write!(f, "{detail} ({url}, after {elapsed:.0?}; {left}")?;
+        let elapsed = rounded_up(*elapsed);
+        write!(f, "{detail} ({url}, after {elapsed:?}; {left}")?;
         match self.status() {
             Some(status) => write!(f, ", and a response with status {status} had begun)"),
             None => f.write_str(")"),
@@ -149,3 +161,29 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_in_a_message_is_short_and_never_less_than_it_was() {
+        let table = [
+            (0, "0ns"),
+            (1, "1µs"),
+            (312_400, "313µs"),
+            (9_999_001, "10ms"),
+            (15_500_000, "16ms"),
+            (300_000_000, "300ms"),
+            (1_400_000_000, "1.4s"),
+            (1_500_200_000, "1.501s"),
+            (60_000_000_000, "60s"),
+        ];
+        for (nanos, shown) in table {
+            let elapsed = Duration::from_nanos(nanos);
+            assert_eq!(format!("{:?}", rounded_up(elapsed)), shown);
+            assert!(rounded_up(elapsed) >= elapsed);
+        }
+        assert!(rounded_up(Duration::MAX) > Duration::from_secs(1 << 33));
+    }
+}
