@@ -46,8 +46,10 @@ class BatchLimitsTest < ServerTest
   def test_bad_limits_are_refused
     [0, -1, 1.5, "5", 2**40].each do |bad|
       assert_raises(ArgumentError) { client.batch(per_origin: bad) { flunk } }
-      assert_raises(ArgumentError) { client.batch { |batch| batch.max_concurrency = bad } }
+      error = error_of(ArgumentError) { client.batch { |batch| batch.max_concurrency = bad } }
+      assert_match(/\Amax_concurrency is .*: use an Integer from 1 to 4294967295\z/, error.message)
     end
+    client.batch(per_origin: 2**32 - 1) { |batch| batch.max_concurrency = 2**32 - 1 }
     [0, -1, Float::NAN, Float::INFINITY, 1e-300, 10**400, "5"].each { |bad| assert_raises(ArgumentError) { client.batch(rate: bad) { flunk } } }
   end
 

@@ -98,4 +98,15 @@ class CallbackTest < ServerTest
     request.on_complete { called << 3 }
     assert_equal [1, 3], called
   end
+
+  def test_a_batch_that_a_callback_closes_says_so
+    outcomes = []
+    error = error_of(RuntimeError) do
+      client.batch(concurrency: 1) do |batch|
+        3.times { batch.get(url("/r/1")).on_complete { |outcome| outcomes << outcome; batch.close } }
+      end
+    end
+    assert_match(/closed in its block or a callback: call abort/, error.message)
+    assert_equal [200], outcomes.map(&:status)
+  end
 end

@@ -80,7 +80,9 @@ module Hecaton
     end
 
     # Requests that are queued, or in flight, or have ended without their callbacks having been called.
-    def size = @native.size + (@ended.size - @reported) / 4 + (@deferral ? @deferral.size : 0)
+    def size
+      @native.size + (@ended.empty? ? 0 : (@ended.size - @reported) / 4) + (@deferral ? @deferral.size : 0)
+    end
 
     # Without what came, which may be secret.
     def inspect = "#<Hecaton::Batch of #{size} requests>"
@@ -129,6 +131,9 @@ module Hecaton
     # after a `step` that was not left.
     def last_called = (@ended[@reported - 4] if @reported.positive?)
 
+    # For adapters: last_called is nil from now on, until the next is called.
+    def forget_last_called = (@ended[@reported - 4] = nil if @reported.positive?)
+
     # For adapters: reads no more of the body of this request, in its on_body. Its outcome is a Response.
     def enough(pending) = @target.enough(pending)
 
@@ -173,7 +178,7 @@ module Hecaton
       def most(name, value)
         return value if value.nil? || (value.is_a?(Integer) && value.between?(1, 2**32 - 1))
 
-        raise ArgumentError, "#{name} is #{value.inspect}: use an Integer of at least 1"
+        raise ArgumentError, "#{name} is #{value.inspect}: use an Integer from 1 to #{2**32 - 1}"
       end
 
       # Requests a second as the engine takes them, which checks that number; nil for no limit.
@@ -224,6 +229,7 @@ module Hecaton
     def wait
       return true if unreported?
 
+      @reported = 0 if @ended.empty? # `forget` may have been left between two steps.
       if @deferral
         start_all_deferred
         return true if unreported?
@@ -247,10 +253,16 @@ module Hecaton
 
     # Calls the features of all requests that have come since the batch last waited. One of them may abort the batch.
     def start_all_deferred
+      cut = @deferring # An exception has left this. The first may have been started, or have ended.
+      @deferring = true
       @deferral.each do |pending, queue, pieces|
+        known, cut = cut, false
+        next if known && (@native.holds?(pending) || @ended.include?(pending))
+
         given = pending.way.start_deferred(pending, queue, pieces)
         @ended.push(pending, nil, nil, given) if given
       end
+      @deferring = false
     end
 
     def run_hook_calls
@@ -272,14 +284,16 @@ module Hecaton
       true
     end
 
-    # Before the outcomes, for they came before them. Each is handed on once at most. A signal handler may abort the
-    # batch between any two steps.
+    # Before the outcomes, for they came before them. A part stays in the list until its callbacks have returned, so an
+    # interrupt loses none; after `step` was left, the first part is handed on again. A callback, or a signal handler
+    # between any two steps, may abort the batch or (in an adapter) make the next step.
     def report_parts
       until @parts.empty?
-        request, status, content = @parts.shift(3)
-        next unless request # It has aborted the batch just now.
+        request, status, content = @parts
+        break unless request
 
         status ? request.head(builder_of(request).head(status, content, request.strict)) : request.piece(content)
+        @parts.shift(3) if @parts[2].equal?(content)
       end
     end
 
@@ -319,8 +333,8 @@ module Hecaton
     end
 
     def forget
-      @ended.clear
       @parts.clear
+      @ended.clear
       @reported = 0
     end
 

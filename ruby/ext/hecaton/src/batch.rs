@@ -236,9 +236,7 @@ impl Batch {
             Err(Refused::Other(error)) => return Err(error),
         };
         let mut guard = self.lock(ruby)?;
-        let Some(inner) = guard.anywhere() else {
-            return Ok(());
-        };
+        let inner = running(ruby, &mut guard)?;
         let request = match (request, &extras.source) {
             (Ok(request), Some(native)) => {
                 let ruby_queue = inner.ruby_queue.get_or_insert_default().clone();
@@ -304,6 +302,13 @@ impl Batch {
             }
         }
         Ok(())
+    }
+
+    /// Whether one of Ruby's requests is queued or in flight.
+    fn holds(ruby: &Ruby, this: &Batch, request: Value) -> bool {
+        let all = this.held.all(ruby);
+        all.iter()
+            .any(|(_, held)| held.as_raw() == request.as_raw())
     }
 
     /// Waits until some requests have ended and adds all ended ones to `ended`, four values each: the request, status
@@ -529,9 +534,17 @@ impl Batch {
 /// The beginning of a ForkError's message.
 const RUNS: &str = "this batch runs";
 
-/// The part of a batch that belongs to this process.
+/// The part of a batch that belongs to this process, until `finish`.
 fn running<'a>(ruby: &Ruby, inner: &'a mut ProcessLocal<Inner>) -> Result<&'a mut Inner, Error> {
-    inner.get().ok_or_else(|| process::inherited(ruby, RUNS))
+    match inner.is_inherited() {
+        true => Err(process::inherited(ruby, RUNS)),
+        false => inner.anywhere().ok_or_else(|| closed(ruby)),
+    }
+}
+
+fn closed(ruby: &Ruby) -> Error {
+    let message = "this batch was closed in its block or a callback: call abort there to give up its requests";
+    Error::new(ruby.exception_runtime_error(), message)
 }
 
 fn waiting(ruby: &Ruby) -> Error {
@@ -600,6 +613,7 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("in_parts", method!(Batch::in_parts, 2))?;
     class.define_method("next_hook_call", method!(Batch::next_hook_call, 0))?;
     class.define_method("resolve", method!(Batch::resolve, 1))?;
+    class.define_method("holds?", method!(Batch::holds, 1))?;
     class.define_method("adopt", method!(Batch::adopt, 0))?;
     class.define_method("enough", method!(Batch::enough, 1))?;
     class.define_method("wait", method!(Batch::wait, 3))?;

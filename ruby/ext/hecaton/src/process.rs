@@ -62,12 +62,16 @@ impl<T> ProcessLocal<T> {
         self.value.as_mut()
     }
 
+    /// Whether it belongs to another process, which has forked this one.
+    pub fn is_inherited(&self) -> bool {
+        self.pid != id()
+    }
+
     /// The value, or none in a process that is not its own.
     pub fn get(&mut self) -> Option<&mut T> {
-        if self.pid == id() {
-            self.value.as_mut()
-        } else {
-            None
+        match self.is_inherited() {
+            true => None,
+            false => self.value.as_mut(),
         }
     }
 }
@@ -84,7 +88,7 @@ impl ProcessLocal<Waker> {
 
 impl<T> Drop for ProcessLocal<T> {
     fn drop(&mut self) {
-        if self.pid != id() {
+        if self.is_inherited() {
             std::mem::forget(self.value.take());
         }
     }

@@ -53,8 +53,10 @@ module Hecaton
       # As Native::Batch#wait.
       def wait(ended, wanting, parts)
         any = @native.wait(came = [], wanting, pieces = [])
-        pieces.each_slice(3) do |request, status, content|
+        until pieces.empty?
+          request, status, content = pieces
           parts.push(request, status, @runs[request].part(status, content))
+          pieces.shift(3)
         end
         until came.empty?
           request, *values = came.first(4)
@@ -64,7 +66,7 @@ module Hecaton
         end
         any
       ensure
-        ended.concat(came) if came # After an exception, `came` holds the requests that were not handed over.
+        hand_over_rest(ended, parts, came, pieces) unless came.nil? || (came.empty? && pieces.empty?)
       end
 
       # As Native::Batch#clear.
@@ -72,6 +74,9 @@ module Hecaton
         @runs.clear
         @native.clear(ended)
       end
+
+      # As Native::Batch#holds?.
+      def holds?(request) = @native.holds?(request)
 
       # As Native::Batch#adopt.
       def adopt = @native.adopt
@@ -100,6 +105,14 @@ module Hecaton
       end
 
       private
+
+      # After an exception: what was not handed over. The first may have been, just before it.
+      def hand_over_rest(ended, parts, came, pieces)
+        pieces.shift(3) if !pieces.empty? && parts[-3].equal?(pieces.first)
+        came.shift(4) if !came.empty? && ended[-4].equal?(came.first)
+        parts.concat(pieces)
+        ended.concat(came)
+      end
 
       # Resolves a call with what the block returns, or with the other value if an exception leaves it.
       def resolve_with(other)

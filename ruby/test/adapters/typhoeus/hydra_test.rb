@@ -335,6 +335,102 @@ class TyphoeusHydraTest < DropInTest
     end
   end
 
+  # As above, with interrupts of Ruby's own, which wait where they are masked: at any line, call and return.
+  def test_an_interrupt_loses_no_request_and_has_none_sent_twice
+    with_real_server do |real_server|
+      requests = 0
+      raised = ->(thread) { thread.raise(IOError, "leave") }
+      # By another thread, for one that kills itself ends at once, whatever is masked.
+      killed = ->(thread) { Thread.new { thread.kill }.join }
+      [raised, killed].each do |interrupt|
+        step = 0
+        loop do
+          called = []
+          hydra = Typhoeus::Hydra.new(max_concurrency: 2)
+          3.times do |number|
+            request = Typhoeus::Request.new("#{real_server.url}/r/#{requests += 1}",
+              { timeout: 20, connecttimeout: (3 if number == 1) })
+            request.on_complete { called << [number, :first] }
+            request.on_complete { called << [number, :second] }
+            request.on_success { called << [number, :third] }
+            hydra.queue(request)
+          end
+          cut = cut_at?(hydra, step, interrupt)
+          hydra.run
+          expected = [0, 1, 2].product(%i[first second third])
+          assert_equal expected, called.sort, "step #{step}"
+          break unless cut
+
+          step += 7
+        end
+        assert_operator step, :>, 300
+      end
+      assert_equal [requests, 0], real_server.ledger.values_at("requests", "duplicates")
+    end
+  end
+
+  # Runs a hydra in a thread, which is interrupted at the event of this number in Hecaton's code. Whether it came to
+  # that.
+  def cut_at?(hydra, step, interrupt)
+    events = 0
+    thread = Thread.new do
+      Thread.current.report_on_exception = false
+      trace = TracePoint.new(:line, :call, :return, :b_return, :c_return) do |point|
+        interrupt.call(Thread.current) if point.path.include?("/lib/hecaton/") && (events += 1) == step + 1
+      end
+      trace.enable(target_thread: Thread.current) { hydra.run }
+    end
+    thread.join(20) || flunk("step #{step} hangs")
+    events > step
+  rescue IOError
+    true
+  end
+
+  # Near the end of the stack, nothing can be started, but nothing is lost.
+  def test_a_stack_overflow_loses_no_request
+    deepest = Thread.new { depth }.value
+    outcomes = ((deepest - 120)..deepest).step(3).map do |at|
+      called = []
+      hydra = Typhoeus::Hydra.new
+      2.times { |number| hydra.queue(request("/r/#{number}") { called << number }) }
+      overflow = Thread.new do
+        down(at) { hydra.run }
+        nil
+      rescue SystemStackError => error
+        error.class
+      end.value
+      hydra.run
+      assert_equal [0, 1], called.sort, "depth #{at}"
+      overflow
+    end
+    assert_equal [SystemStackError, nil], outcomes.uniq.sort_by(&:to_s).reverse
+  end
+
+  def down(levels, &block) = levels.zero? ? block.call : down(levels - 1, &block)
+
+  # How far down this thread can go.
+  def depth
+    (1..20).reverse_each.reduce(0) do |reached, bit|
+      down(reached + (1 << bit)) { reached + (1 << bit) }
+    rescue SystemStackError
+      reached
+    end
+  end
+
+  # The list of callbacks is complete when the first is called, as in the original.
+  def test_callbacks_that_callbacks_add_are_not_called
+    called = []
+    single = request("/r/1")
+    single.on_complete do
+      called << :first
+      single.on_complete { called << :added }
+      single.on_success { called << :added }
+    end
+    single.on_success { called << :second }
+    single.run
+    assert_equal %i[first second], called
+  end
+
   # Runs a hydra, and raises before its line of this number in files of such a path; whether there was one.
   def left_at?(hydra, step, path = "/lib/hecaton/")
     lines = 0

@@ -74,6 +74,33 @@ class TyphoeusProcessTest < DropInTest
     end
   end
 
+  def test_a_fork_in_a_callback
+    with_real_server("--delay", "100ms") do |real_server|
+      hydra = Typhoeus::Hydra.new(max_concurrency: 4)
+      codes = Hash.new(0)
+      parent = Process.pid
+      reader, writer = IO.pipe
+      12.times do |number|
+        request = Typhoeus::Request.new("#{real_server.url}/r/#{number}", timeout: 20)
+        request.on_complete do |response|
+          codes[response.return_code] += 1
+          fork if number == 5 && Process.pid == parent
+        end
+        hydra.queue(request)
+      end
+      begin
+        hydra.run
+      ensure
+        writer.write(Marshal.dump([codes.to_a, $!&.class])) && exit!(true) unless Process.pid == parent
+      end
+      writer.close
+      Process.wait
+      in_child, left = Marshal.load(reader.read)
+      assert_equal [{ ok: 12 }, nil, 12], [codes, left, in_child.sum(&:last)]
+      assert_operator in_child.to_h.fetch(:aborted_by_callback), :<=, 4
+    end
+  end
+
   def test_a_callback_in_the_child_raises
     with_real_server("--delay", "300ms") do |real_server|
       hydra = Typhoeus::Hydra.new

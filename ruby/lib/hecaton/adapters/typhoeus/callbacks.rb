@@ -2,6 +2,23 @@
 module Hecaton
   module Typhoeus
     class Request
+      # Callbacks that are begun once each, also if an exception leaves between two of them and they are run again.
+      class Calls
+        def initialize(callbacks)
+          @callbacks = callbacks
+          @begun = 0
+        end
+
+        # Calls those that were not begun. Ruby looks for interrupts when a method returns. So one comes before this one
+        # is counted, or in the callback.
+        def run(response)
+          while (callback = @callbacks[@begun])
+            count = @begun + 1
+            response.handled_response = (@begun = count) && callback.call(response)
+          end
+        end
+      end
+
       # Included by Request.
       module Callbacks
         # Lists of blocks, of a request and (for all requests) of Typhoeus. Each method adds the block, if there is one,
@@ -32,31 +49,24 @@ module Hecaton
           # Array of the blocks that on_progress was given.
           def listening_to_progress = @on_progress || NONE
 
-          # For requests: calls those of the end with the response, in order.
-          def call_at_end(response)
-            call_each(@on_complete, response) if @on_complete
-            call_each(@on_progress, response) if @on_progress
+          # For requests: adds those of the end to a list.
+          def list_end(calls)
+            calls.concat(@on_complete) if @on_complete
+            calls.concat(@on_progress) if @on_progress
           end
 
-          # For requests: calls on_success or on_failure.
-          def call_verdict(response)
+          # For requests: adds on_success or on_failure.
+          def list_verdict(calls, response)
             return unless @on_success || @on_failure
 
             list = response.success? ? @on_success : @on_failure
-            call_each(list, response) if list
+            calls.concat(list) if list
           end
 
           private
 
           # The list, with the block if there is one.
           def listed(list, block) = block ? list << block : list
-
-          # Calls the callbacks that are there when it begins, and none that they add.
-          def call_each(callbacks, response)
-            return response.handled_response = callbacks.first.call(response) if callbacks.size == 1
-
-            callbacks.dup.each { |callback| response.handled_response = callback.call(response) }
-          end
         end
 
         # Calls the callbacks of on_headers, and returns an Array of their values.
@@ -66,14 +76,19 @@ module Hecaton
 
         # Calls the callbacks of the end: on_complete and on_progress, then on_success or on_failure. Typhoeus' global
         # callbacks go before the request's own. The value of the last one is the response's handled_response.
-        def execute_callbacks
-          response = self.response
-          Typhoeus.call_at_end(response)
-          call_at_end(response)
-          return unless response
+        def execute_callbacks = calls_at_end.run(response)
 
-          Typhoeus.call_verdict(response)
-          call_verdict(response)
+        # For Hydra: the Calls of the end, of the callbacks that are there, and none that they add.
+        def calls_at_end
+          response = self.response
+          list = []
+          Typhoeus.list_end(list)
+          list_end(list)
+          if response
+            Typhoeus.list_verdict(list, response)
+            list_verdict(list, response)
+          end
+          Calls.new(list)
         end
       end
     end

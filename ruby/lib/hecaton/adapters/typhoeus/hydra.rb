@@ -5,7 +5,9 @@ module Hecaton
     class Hydra
       # Accepted without effect: connections are shared by all hydras, and HTTP/2 runs requests side by side by itself.
       WITHOUT_EFFECT = %i[pipelining maxconnects].freeze
-      private_constant :WITHOUT_EFFECT
+      # How often a request is started again. One whose own code always raises must not hold up the others for ever.
+      MOST_STARTS = 5
+      private_constant :WITHOUT_EFFECT, :MOST_STARTS
 
       # The hydra of this thread.
       def self.hydra = Thread.current[:typhoeus_hydra] ||= new
@@ -22,20 +24,25 @@ module Hecaton
         @max_concurrency = Integer(options.fetch(:max_concurrency, 200))
         options.each { |name, value| take(name, value) }
         @transfers = Transfers.new(self)
+        @taken = [] # From the queue, and neither with Transfers nor ended yet: an interrupt must not lose them.
       end
 
       # Runs until nothing is queued or under way. An exception that leaves a callback leaves it at once, and so do
       # Timeout.timeout and Thread#kill. A further `run` continues with the rest, in this thread or another. In a child
-      # of fork it first ends the requests that are under way in the parent, as failures.
+      # of fork, also in one whose callback has forked, requests that are under way in the parent end as failures.
       #
       # Raises Ethon::Errors::InvalidValue if max_concurrency is less than 1 and requests are left.
       def run
-        @transfers.resume(queued_requests)
+        outer = @runs
+        @runs = true
+        @transfers.resume
+        take_up_again unless outer # In a callback, what is taken is being started.
         dequeue_many
         nil while @transfers.wait
         refuse_to_leave_requests unless queued_requests.empty?
         memory.clear
       ensure
+        @runs = outer
         @transfers.pause
       end
 
@@ -58,15 +65,33 @@ module Hecaton
       def abort = queued_requests.clear
 
       # Starts the first of the queue.
-      def dequeue = (add(queued_requests.shift) unless queued_requests.empty?)
+      def dequeue
+        return if queued_requests.empty?
+
+        request = note(queued_requests.first) # Before it leaves the queue. An interrupt finds it in one of the two.
+        queued_requests.shift
+        add(request)
+      end
 
       # Starts as many of the queue as max_concurrency allows.
       def dequeue_many
-        add(queued_requests.shift) until queued_requests.empty? || full?
+        dequeue until queued_requests.empty? || full?
       end
 
       # Starts a request now, queue and limit notwithstanding, or ends it without the network. It continues in `run`.
-      def add(request) = Layers.pass(request, self, (memory if Config.memoize)) { @transfers.start(request) }
+      def add(request)
+        note(request) unless @taken.last.equal?(request)
+        Layers.pass(request, self, (memory if Config.memoize)) { @transfers.start(request) }
+        started(request)
+      rescue Ethon::Errors::EthonError, Errors::NoStub
+        started(request) # It is left out.
+        raise
+      end
+
+      # For Transfers: the batch has this request. It may have ended, too.
+      def started(request)
+        @taken.pop if @taken.last.equal?(request)
+      end
 
       # For Layers: a request has ended without the network, so the first of the queue starts instead. In a
       # loop, for that may end so, too.
@@ -85,14 +110,35 @@ module Hecaton
       # Responses of this run, by request, with Config.memoize.
       def memory = @memory ||= {}
 
-      # For Transfers: a request has its response. The block, called just before the request's callbacks, says
-      # whether they are still to be called.
-      def ended(request, response, &block)
-        request.finish(response, &block)
-        dequeue_many unless queued_requests.empty?
+      private
+
+      # Keeps a request until it has been started, and returns it.
+      def note(request)
+        request.calls = nil
+        @taken << request
+        request
       end
 
-      private
+      # An interrupt has kept these from being started, or from having all their callbacks called.
+      def take_up_again
+        @free = 0
+        while (request = @taken.last)
+          if request.calls
+            request.calls.run(request.response)
+          elsif @transfers.sent?(request)
+            next
+          elsif !queued_requests.first.equal?(request) && start_again?(request)
+            queued_requests.unshift(request)
+          end
+          started(request)
+        end
+      end
+
+      def start_again?(request)
+        @starts = request.equal?(@restarted) ? @starts + 1 : 1
+        @restarted = request
+        @starts <= MOST_STARTS
+      end
 
       def take(name, value)
         case name

@@ -10,8 +10,8 @@ module Hecaton
           @pending = pending
           @listener = Exchange::Listener.new(request)
           @body = "".b
-          pending.on_headers { |response| guard { head(response) } }
-          pending.on_body { |bytes| guard { piece(bytes) } }
+          pending.on_headers { |response| guard(:head) { head(response) } }
+          pending.on_body { |bytes| guard(bytes) { piece(bytes) } }
         end
 
         # The Response for the outcome.
@@ -37,11 +37,12 @@ module Hecaton
         end
 
         # Ends the request if the block returns a return code, or if an exception leaves it: a callback that has missed
-        # a piece gets no other.
-        def guard
-          return if @code
+        # a piece gets no other. After an interrupt, the batch hands the same part over again.
+        def guard(part)
+          return if @code || part.equal?(@part)
 
           code = :aborted_by_callback
+          @part = part
           code = yield
         ensure
           if code

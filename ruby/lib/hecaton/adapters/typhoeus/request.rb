@@ -58,14 +58,22 @@ module Hecaton
         end
       end
 
-      # Takes the response and calls the callbacks, unless there is a block that says no. Returns the response.
+      # Takes the response and calls the callbacks. Returns the response.
       def finish(response, bypass_memoization = nil)
+        take(response, bypass_memoization).run(response)
+        response
+      end
+
+      # For Hydra: takes the response. Returns the Calls that are due.
+      def take(response, bypass_memoization = nil)
         bypass_memoization ? @response = response : self.response = response
         self.response.request = self
         report if @plan&.verbose?
-        execute_callbacks if !block_given? || yield
-        response
+        @calls = calls_at_end
       end
+
+      # For Hydra: the Calls of the last response, nil if none came since this was set to nil.
+      attr_accessor :calls
 
       # Response, nil before the end.
       def response = @response ||= nil

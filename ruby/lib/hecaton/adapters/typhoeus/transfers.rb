@@ -12,15 +12,21 @@ module Hecaton
       class Transfers
         # The batch has no limit: the hydra itself limits the number of requests.
         NO_LIMIT = 2**32 - 1
-        private_constant :NO_LIMIT
+        # Between the moment when the batch has a request and that when the request has its callbacks, an interrupt
+        # would lose the request. Nothing of the program's own is called there.
+        WHEN_STARTED = { Object => :never }.freeze
+        private_constant :NO_LIMIT, :WHEN_STARTED
 
         # hydra receives each request that ended and its Response.
         def initialize(hydra)
           @hydra = hydra
           @home = Process.pid
-          @batch = @client = @starting = @restarted = nil
-          @delivered = nil # The request whose callbacks were begun last, by its Pending.
-          @left = [] # Those that have ended and whose callbacks were not begun, because `run` was left.
+          @batch = @client = nil
+          @sending = @sent = nil # The request that is being started, and its Pending.
+          @delivered = nil # The request that got its Response last, by its Pending.
+          @calls = nil # The callbacks of that.
+          @calling = nil # The request whose callbacks are being called, by its Pending.
+          @left = [] # Those that have ended and whose callbacks were not all begun, because `run` was left.
         end
 
         # How many are under way.
@@ -28,22 +34,40 @@ module Hecaton
 
         # Starts a request. One that cannot be sent as it is given is left out.
         def start(request)
-          @starting = request
           request.plain? && !request.watched? ? start_plain(request) : start_by_plan(request)
-        rescue Ethon::Errors::EthonError
-          @starting = nil
-          raise
+        rescue ForkError
+          raise if @home == Process.pid
+
+          leave_to_parent # A callback has forked, and this is the child.
+          retry
         end
 
         # Waits until something has happened, and reports it. False if nothing was left.
-        def wait = @batch ? @batch.step : false
+        def wait
+          call_left unless @left.empty?
+          @batch ? @batch.step : false
+        rescue ForkError
+          raise if @home == Process.pid
 
-        # Before `wait`: makes the calling thread the one that runs the hydra, puts a request back that an interrupt kept
-        # from being started, and calls the callbacks that it kept from being called.
-        def resume(queue)
+          leave_to_parent
+          call_left
+          @hydra.dequeue_many
+          true
+        end
+
+        # Whether the batch has a request whose start was left all the same. It gets its callbacks then.
+        def sent?(request)
+          return false unless @sent && request.equal?(@sending)
+
+          promise(request, @sent)
+          true
+        end
+
+        # Before `wait`: makes the calling thread the one that runs the hydra, and calls the callbacks that an interrupt
+        # kept from being called.
+        def resume
           leave_to_parent if @home != Process.pid
           @batch&.adopt
-          start_again(queue) if @starting
           note_left
           call_left
         end
@@ -64,15 +88,21 @@ module Hecaton
           @left.concat(close) if @batch
         end
 
-        # An interrupt can come after a request was taken from the batch, and before its callbacks.
+        # An interrupt can come after a request was taken from the batch, and before the last of its callbacks. A
+        # callback that runs the hydra is not over.
         def note_left
           pending = @batch&.last_called
-          @left << pending unless pending.nil? || pending.equal?(@delivered) || @left.include?(pending)
+          return if pending.nil? || pending.equal?(@calling)
+
+          @left << pending unless @left.include?(pending)
+          @batch.forget_last_called
         end
 
         def call_left
           while (pending = @left.first)
-            pending.call_back unless pending.equal?(@delivered)
+            return if pending.equal?(@calling)
+
+            pending.call_back
             @left.shift if pending.equal?(@left.first)
           end
         end
@@ -83,30 +113,15 @@ module Hecaton
           batch.close
         end
 
-        # Once for each request, in case its own code always raises.
-        def start_again(queue)
-          request = @starting
-          @starting = nil
-          return if @restarted.equal?(request)
-
-          @restarted = request
-          queue.unshift(request)
-        end
-
         def start_by_plan(request)
           request.plan = plan = Plan.of(request)
-          return end_at_once(request, plan) if plan.forbidden
+          return request.finish(Exchange.response(plan, plan.forbidden)) if plan.forbidden
 
+          request.in_parts = nil
           batch = batch_for(plan.client)
-          pending = plan.queue(batch, plan.url_of(request), (plan.client unless plan.client.equal?(@client)))
-          @starting = nil # Now: nothing is sent twice.
-          request.in_parts = (InParts.new(request, plan, batch, pending) if request.watched?)
-          promise(request, pending)
-        end
-
-        def end_at_once(request, plan)
-          @starting = nil
-          request.finish(Exchange.response(plan, plan.forbidden))
+          url = plan.url_of(request)
+          client = plan.client unless plan.client.equal?(@client)
+          send_once(request) { plan.queue(batch, url, client) }
         end
 
         def start_plain(request)
@@ -114,9 +129,15 @@ module Hecaton
           request.plan = nil if request.plan
           client = Clients.default
           batch = batch_for(client)
-          pending = batch.get(request.base_url, (client.equal?(@client) ? nil : { client: client }))
-          @starting = nil
-          promise(request, pending)
+          options = client.equal?(@client) ? nil : { client: client }
+          send_once(request) { batch.get(request.base_url, options) }
+        end
+
+        # The block hands the request to the batch. A signal handler may raise all the same.
+        def send_once(request)
+          @sent = nil
+          @sending = request
+          Thread.handle_interrupt(WHEN_STARTED) { promise(request, @sent = yield) }
         end
 
         # The batch, which belongs to the client of its first request.
@@ -128,13 +149,24 @@ module Hecaton
         end
 
         def promise(request, pending)
+          request.in_parts = InParts.new(request, request.plan, @batch, pending) if request.plan && request.watched? && !pending.in_parts?
           pending.on_complete { |outcome| deliver(pending, request, outcome) }
+          @hydra.started(request)
+          @sent = nil
         end
 
-        # Calls the callbacks of a request that has ended.
+        # Calls the callbacks of a request that has ended, or the rest of them if `run` was left between two.
         def deliver(pending, request, outcome)
-          response = request.plan ? request.response_for(outcome) : Response.of(outcome)
-          @hydra.ended(request, response) { @delivered = pending }
+          outer = @calling
+          @calling = pending
+          unless pending.equal?(@delivered)
+            @calls = request.take(request.plan ? request.response_for(outcome) : Response.of(outcome))
+            @delivered = pending
+          end
+          @calls.run(request.response)
+          @hydra.dequeue_many unless @hydra.queued_requests.empty?
+        ensure
+          @calling = outer
         end
       end
     end
