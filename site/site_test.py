@@ -7,6 +7,7 @@ from pathlib import Path
 import check
 import formats
 import pages
+import questions
 import writing
 
 
@@ -71,6 +72,21 @@ class BrowsersTest(unittest.TestCase):
             '<h3 id="a" class="of-code"><code>a</code></h3><h3 id="b">Why <code>b</code>?</h3>',
             writing.for_browsers('<h3 id="a"><code>a</code></h3><h3 id="b">Why <code>b</code>?</h3>'),
         )
+
+
+class QuestionsTest(unittest.TestCase):
+    def found(self, text):
+        section = {"location": "faq.html#a", "title": "A", "text": text}
+        return list(questions.unanswered([section], {"a b": "faq.html#a"}))
+
+    def test_a_section_with_all_words_answers(self):
+        self.assertEqual([], self.found("So is B."))
+
+    def test_a_section_without_a_word_does_not(self):
+        self.assertEqual(["a b: faq.html#a does not say b"], self.found("C"))
+
+    def test_a_section_that_is_not_there_does_not(self):
+        self.assertEqual(["x: there is no section y"], list(questions.unanswered([], {"x": "y"})))
 
 
 class CheckTest(unittest.TestCase):

@@ -25,7 +25,7 @@ use crate::reading::Group;
 struct Line {
     #[command(subcommand)]
     verb: Verb,
-    /// A folder with the manifests of your own clients, beside the project's; repeat it for several.
+    /// A folder with manifests of your own clients, in addition to the project's; may be repeated.
     #[arg(
         long,
         global = true,
@@ -64,21 +64,21 @@ const WITH_DRIVERS: [&str; 7] = [
 const EXAMPLES: &str = "\
 Examples:
   hecaton fetch urls.txt -o out/
-      every URL of a list, each recorded once
+      every URL in a list, each recorded once
   hecaton sweep
       the default clients, in about two minutes
   hecaton sweep --client net-http --delay 20ms
       one client, responses after 20 ms
   hecaton sweep http://127.0.0.1:3000/
-      a server of yours
+      your own server
   hecaton shootout
-      every client that is installed, at one job
+      every installed client, with the same job
   hecaton compare hecaton-ruby net-http
       two clients, or one with other settings
   hecaton bench --quick
-      the gem beside other Ruby clients, with its goals
+      the gem against other Ruby clients, with its goals
   hecaton measure -- ruby script.rb {url}
-      a program of yours, as it is
+      your own program, unchanged
   hecaton report before/ after/
       two runs side by side
   hecaton audit hecaton-ruby
@@ -100,7 +100,7 @@ enum Verb {
     Report(cmd::report::Arguments),
     #[cfg_attr(
         not(feature = "fetch"),
-        command(about = "Fetches every URL of a list, and records each exactly once")
+        command(about = "Fetches every URL in a list and records each exactly once")
     )]
     Fetch(Box<cmd::fetch::Arguments>),
     #[cfg_attr(

@@ -1,4 +1,4 @@
-//! What reaches a terminal: foreign text without characters that command it, and lines on stderr that may be lost.
+//! Writes to a terminal: foreign text without control characters, and lines on stderr that may be lost.
 
 use std::borrow::Cow;
 

@@ -18,7 +18,7 @@ use hecaton_lab::spec::{
 use super::session::{Common, command_line};
 use crate::progress::{Progress, words};
 
-/// Measures the gem beside other Ruby clients, and says which goals it reaches.
+/// Measures the gem against other Ruby clients and reports which goals it meets.
 ///
 /// The measured parts and their goals are in scenarios/bench/client.toml. A missed goal does not make the command
 /// fail; clients that are not installed are left out.

@@ -30,8 +30,8 @@ enum Preset {
     /// ms.
     ///
     /// The round trips are simulated, because loopback has none. The server waits one before each response. Before the
-    /// first response of a connection it waits two more, one for TCP and one for TLS 1.3. The report shows what was
-    /// measured, and beside it what arithmetic predicts.
+    /// first response of a connection it waits two more, one for TCP and one for TLS 1.3. The report shows the measured
+    /// times next to the predicted ones.
     Keepalive(KeepaliveArguments),
     /// Compares batches of 1 to 60 requests, sent one after another and all at once.
     ///
@@ -68,7 +68,7 @@ struct PairArguments {
     /// Rounds of each side; six or more give 95 % confidence intervals [default: 12].
     #[arg(short = 'r', long, value_name = "N")]
     rounds: Option<u32>,
-    /// A server of yours instead of the lab's: [METHOD] URL, requested as it is and unverified.
+    /// Your own server instead of the lab's: [METHOD] URL, requested as it is and unverified.
     #[arg(long, value_name = "URL", num_args = 1..=2, conflicts_with_all = ["body", "delay"])]
     url: Vec<String>,
     #[command(flatten)]
@@ -107,7 +107,7 @@ struct SyncAsyncArguments {
     /// Print comma-separated values: mul,loop,sync,async, the last two in milliseconds of an average batch.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// Allow a URL on another machine, which gets all requests of a batch at once.
+    /// Allow a URL on another machine. It receives all requests of a batch at once.
     #[arg(long)]
     i_own_this_host: bool,
     #[command(flatten)]
@@ -121,9 +121,9 @@ Examples:
   hecaton compare excon excon --set keepalive=off
       one client, with and without keep-alive connections
   hecaton compare curb curb --set tls=on A:concurrency=20
-      two settings: tls of B, and concurrency of A
+      two settings: TLS for B, concurrency for A
   hecaton compare net-http typhoeus --url http://127.0.0.1:3000/
-      two clients at a server of yours
+      two clients against your own server
   hecaton compare keepalive hecaton-ruby
       what keep-alive connections save, at several distances
   hecaton compare sync-async httpc-async -m 60 -l 50 --csv

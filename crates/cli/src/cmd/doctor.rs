@@ -11,8 +11,8 @@ use hecaton_lab::report::{Style, wrapped};
 
 /// Checks this machine for anything that skews measurements, and suggests fixes; changes nothing itself.
 ///
-/// It looks at cores, clock, other work, limits and ports, measures how steady the core of the clients is, and lists
-/// which clients are installed. It asks each client for its version, which can take a minute.
+/// It checks cores, clock, other load, limits and ports, measures how steady the clients' core is, and lists which
+/// clients are installed. It asks each client for its version, which can take a minute.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
@@ -25,7 +25,7 @@ const EXAMPLES: &str = "\
 Examples:
   hecaton doctor
   hecaton doctor --json | jq '.[] | select(.mend)'
-      only what can be mended";
+      only what can be fixed";
 
 /// Examines and prints.
 pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {

@@ -15,10 +15,10 @@ use serde_json::json;
 
 use crate::stop;
 
-/// Runs any program that sends requests, as it is, and shows what a test server saw of it.
+/// Runs any program that sends requests, unchanged, and shows what the test server saw.
 ///
-/// The program needs no driver. It gets the server's address in the place of {url} in its arguments, and in the
-/// variable HECATON_URL. /r/1, /r/2 and so on are pages of the server; `hecaton serve --help` lists the others.
+/// The program needs no driver. The server's address replaces {url} in its arguments, and is in the variable
+/// HECATON_URL. The server's pages are /r/1, /r/2 and so on; `hecaton serve --help` lists the others.
 ///
 /// The counts are the server's. Whether the program read the bodies is unverified, because it does not report their
 /// check values; `hecaton sweep` verifies that, with a driver. Time, CPU time and memory include the program's start.
@@ -31,11 +31,11 @@ pub struct Arguments {
     /// Bytes of a response's body, at least 8.
     #[arg(short = 'b', long, value_name = "BYTES", default_value_t = 133, value_parser = clap::value_parser!(u32).range(8..))]
     body: u32,
-    /// How long the server waits before each response: 15ms, uniform:5ms..20ms, lognormal:p50=5ms,p99=40ms; 0 is no
-    /// wait.
+    /// How long the server waits before each response: 15ms, uniform:5ms..20ms, lognormal:p50=5ms,p99=40ms; 0 means no
+    /// delay.
     #[arg(short = 'd', long, default_value = "0")]
     delay: Delay,
-    /// Show what the program writes to standard output; else only its errors are shown.
+    /// Show the program's standard output, not only its errors.
     #[arg(long, conflicts_with = "json")]
     show_output: bool,
     /// Print the runs as JSON, with the whole log of each.

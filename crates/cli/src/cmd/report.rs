@@ -41,7 +41,7 @@ pub struct Arguments {
     /// Write index.html into this folder, and report.html and README.md into each run below it.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["runs", "md", "csv", "json", "svg", "html", "fail_if_worse"])]
     index: Option<PathBuf>,
-    /// End with status 3 when a client is slower in the last run than in the first by more than this, as in 5%, or can
+    /// Exit with status 3 if a client is slower in the last run than in the first by more than this, such as 5%, or can
     /// no longer be ranked.
     #[arg(long, value_name = "PERCENT", value_parser = share)]
     fail_if_worse: Option<f64>,
@@ -54,9 +54,9 @@ Examples:
   hecaton report run.json --html report.html --svg charts
   hecaton report before/ after/ --html changes.html
   hecaton report before/ after/ --fail-if-worse 5%
-      ends with status 3 when a client became slower
+      exits with status 3 if a client became slower
   hecaton report --index docs/results
-      writes a page that links every run below";
+      writes a page that links to every run below it";
 
 /// Reads, shows, compares.
 pub fn run(arguments: &Arguments) -> Result<()> {

@@ -23,13 +23,13 @@ pub struct Arguments {
     /// Address to listen on; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// Serve the lab of another machine: listen for its control connection, and start and stop servers as it says.
-    /// That machine must send TOKEN, as with `hecaton sweep --server HOST:PORT --server-token TOKEN`. Nothing is
-    /// encrypted, so use it in a network of yours.
+    /// Serve the lab of another machine: listen for its control connection, and start and stop servers as it says. That
+    /// machine must send TOKEN, as with `hecaton sweep --server HOST:PORT --server-token TOKEN`. Nothing is encrypted,
+    /// so use it only in a network that you control.
     #[arg(long, value_name = "TOKEN")]
     remote: Option<String>,
-    /// Let other machines connect: needed to listen beyond loopback. Connections then have deadlines, and limits by
-    /// address.
+    /// Let other machines connect: needed to listen beyond loopback. Connections then have deadlines and limits for
+    /// each address.
     #[arg(long)]
     expose: bool,
     /// Also serve harmful paths to other machines: bombs, faults, bodies of any size, delays of an
@@ -40,7 +40,7 @@ pub struct Arguments {
     #[arg(short = 'b', long, value_name = "BYTES", default_value_t = 133, value_parser = clap::value_parser!(u32).range(8..))]
     body: u32,
     /// How long to wait before each response: 15ms, uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms; 0
-    /// is no wait.
+    /// means no delay.
     #[arg(short = 'd', long, default_value = "0")]
     delay: Delay,
     /// Seed of the delays and of --chaos.
@@ -53,7 +53,7 @@ pub struct Arguments {
     #[arg(long, value_name = "SHARES")]
     chaos: Option<Chaos>,
     /// Close each HTTP/1.1 connection without notice after this number of responses, as a server that reloads does; 0
-    /// is never.
+    /// means never.
     #[arg(long, value_name = "RESPONSES", default_value_t = 0)]
     close_after: u32,
     /// Use TLS, with this certificate: valid (the default of --tls), expired, not-yet-valid, wrong-host or self-signed.

@@ -8,10 +8,10 @@ use hecaton_lab::spec::{Expected, Extras, Har, Target, Usage};
 
 /// The parts of requests to a user's own server besides method and URL.
 #[derive(Args)]
-#[command(next_help_heading = "A service of your own")]
+#[command(next_help_heading = "Your own service")]
 pub struct ServiceArguments {
-    /// A header field of every request to a URL, as in 'Accept: text/html'; repeat it for several. Its value is in no
-    /// file.
+    /// A header field of every request to a URL, as in 'Accept: text/html'; repeat it for several. Its value is never
+    /// written to a file.
     #[arg(short = 'H', long = "header", value_name = "FIELD")]
     headers: Vec<String>,
     /// The body of every request to a URL, as text, or @FILE for a file's content; the method is POST unless you name
@@ -21,11 +21,11 @@ pub struct ServiceArguments {
     /// A PEM file with the certificates to trust at an https URL, instead of the system's.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// Which statuses count as success at a URL, as in 'status == 200 or status == 404'. Default: 200 to 299.
+    /// Which statuses count as success at a URL, such as 'status == 200 or status == 404' [default: 200 to 299].
     #[arg(long, value_name = "EXPRESSION", value_parser = |text: &str| text.parse::<Expected>())]
     expect: Option<Expected>,
-    /// The access log of the service at a URL, in the common, combined or JSON format: which requests it got, how often
-    /// and how late.
+    /// The access log of the service at a URL, in the common, combined or JSON format. It shows which requests the
+    /// service received, how often and how late.
     ///
     /// Each request has a header field with an id, which the service must log. Clients whose numbers disagree with the
     /// log are rejected.
@@ -34,10 +34,10 @@ pub struct ServiceArguments {
     /// The header field with the id [default: X-Request-Id].
     #[arg(long, value_name = "NAME", requires = "access_log")]
     id_header: Option<String>,
-    /// A process of the service at a URL; the CPU time of it and of all processes below it is a figure of each row.
+    /// A process of the service at a URL, by its ID; each row then has the CPU time of it and of all its descendants.
     #[arg(long, value_name = "PID")]
     server_pid: Option<i32>,
-    /// Allow a URL on another machine, which gets as many requests as the clients can send.
+    /// Allow a URL on another machine. It receives as many requests as the clients can send.
     #[arg(long)]
     i_own_this_host: bool,
 }
@@ -123,7 +123,7 @@ impl ServiceArguments {
         ];
         match given.iter().find(|(_, given)| *given) {
             Some((option, _)) => bail!(Usage(format!(
-                "{option} is for a server of yours, and no URL was given; name one"
+                "{option} is for your own server, and no URL was given; name one"
             ))),
             None => Ok(()),
         }

@@ -24,7 +24,7 @@ use crate::stop;
 #[derive(Args)]
 #[command(next_help_heading = "Run and output")]
 pub struct Common {
-    /// Seed of the order of rounds and of the delays [default: a random one, which the document keeps].
+    /// Seed for the order of rounds and for the delays [default: random; run.json records it].
     #[arg(long)]
     pub seed: Option<u64>,
     /// Print the document as JSON on stdout, and everything else on stderr.
@@ -33,14 +33,14 @@ pub struct Common {
     /// Folder for run.json and report.html [default: a new one in hecaton-report].
     #[arg(short = 'o', long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Write over a run that is already in the folder.
+    /// Overwrite a run that is already in the folder.
     #[arg(long)]
     pub force: bool,
     /// Print nothing but the result.
     #[arg(short = 'q', long)]
     pub quiet: bool,
-    /// End with status 3 if a row of a client is beyond this limit, as in 'p99 > 50ms'; repeat it for several. Columns:
-    /// p50, p99, cpu, speed, memory, errors, duplicates.
+    /// Exit with status 3 if this is true of any client's row, such as 'p99 > 50ms'; may be repeated. Columns: p50,
+    /// p99, cpu, speed, memory, errors, duplicates.
     #[arg(long, value_name = "LIMIT")]
     pub fail_if: Vec<Threshold>,
     /// Clients, separated by commas, whose drivers may run as you when no other user can read their files. Their rows
@@ -50,7 +50,7 @@ pub struct Common {
     /// Send requests to the test server on another machine, where `hecaton serve --remote TOKEN` runs.
     #[arg(long, value_name = "HOST:PORT", requires = "server_token")]
     pub server: Option<String>,
-    /// The token that `hecaton serve --remote` got on that machine. No file of the run contains it.
+    /// The token given to `hecaton serve --remote` on that machine. It is never written to a file.
     #[arg(
         long,
         value_name = "TOKEN",

@@ -38,7 +38,7 @@ pub struct Arguments {
     /// Clients to leave out, separated by commas [env: HECATON_SKIP].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     skip: Vec<String>,
-    /// Requests of each client, over all of its rounds [default: 10000].
+    /// Requests that each client sends, over all its rounds [default: 10000].
     #[arg(long, value_name = "N")]
     requests: Option<u64>,
     /// Requests in flight [default: 1] [env: HECATON_CONCURRENCY].
@@ -50,7 +50,7 @@ pub struct Arguments {
     /// The job; there is one so far.
     #[arg(long, value_name = "NAME", default_value = JOB)]
     job: String,
-    /// The client whose speed the others' are divided by [default: net-http, or the first client if it is not
+    /// The client that the others' speeds are divided by [default: net-http, or the first client if it is not
     /// measured].
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
@@ -58,13 +58,13 @@ pub struct Arguments {
     /// 0].
     #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
-    /// Other factors than usual, separated by spaces, as in tls=on job=gzip. `hecaton compare --help` lists them.
+    /// Factors to change, separated by spaces, such as tls=on job=gzip. `hecaton compare --help` lists them.
     #[arg(long, value_name = "FACTOR=VALUE", num_args = 1..)]
     set: Vec<Levels>,
     /// Rounds of each client; six or more give 95 % confidence intervals [default: 12].
     #[arg(short = 'r', long, value_name = "N")]
     rounds: Option<u32>,
-    /// A server of yours instead of the lab's: [METHOD] URL, requested as it is and unverified.
+    /// Your own server instead of the lab's: [METHOD] URL, requested as it is and unverified.
     #[arg(long, value_name = "URL", num_args = 1..=2, conflicts_with = "delay")]
     url: Vec<String>,
     #[command(flatten)]
@@ -83,7 +83,7 @@ Examples:
   hecaton shootout hecaton-ruby curb typhoeus -c 20
   hecaton shootout --skip excon --requests 2000 -r 6
   hecaton shootout net-http typhoeus --url http://127.0.0.1:3000/
-      at a server of yours
+      against your own server
   HECATON_CONCURRENCY=20 HECATON_PER_THREAD=200 hecaton shootout
       20 in flight, 200 requests for each of the 20";
 

@@ -46,11 +46,11 @@ pub struct Arguments {
     /// request is due. --concurrency is then the most that may be in flight, 50 by default.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     rate: Vec<Rate>,
-    /// The p99 that you allow, as in 50ms. Only a concurrency within it is recommended; with --rate, the highest such
-    /// rate.
+    /// The highest p99 to accept, such as 50ms. Only a concurrency within it is recommended; with --rate, the highest
+    /// such rate.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     p99: Option<Duration>,
-    /// The peak of memory that you allow a client, as in 200M. Only a concurrency within it is recommended.
+    /// The most memory that a client may use, such as 200M. Only a concurrency within it is recommended.
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     memory: Option<f64>,
     /// How much of the best speed is enough for a recommended concurrency, as in 0.9 or 90% [default: 0.95].
@@ -61,12 +61,12 @@ pub struct Arguments {
     body: Vec<usize>,
     /// How long the server waits before each response, as in 15ms or fixed:15ms [default: lognormal:p50=10ms,p99=20ms].
     ///
-    /// A time alone is the median of a log-normal distribution whose p99 is twice as long. 0 is no wait. Other forms:
-    /// uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms.
+    /// A time alone is the median of a log-normal distribution whose p99 is twice as long. 0 means no delay. Other
+    /// forms: uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms.
     #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
-    /// Other factors, separated by spaces: each value of one is measured with each of the others, as in
-    /// tls=off,on job=plain,gzip. `hecaton compare --help` lists them.
+    /// More factors, separated by spaces, such as tls=off,on job=plain,gzip; every combination of their values is
+    /// measured. `hecaton compare --help` lists them.
     #[arg(long, value_name = "FACTOR=LIST", num_args = 1..)]
     set: Vec<Levels>,
     /// Rounds of each row of the table; six or more give 95 % confidence intervals [default: 6].
@@ -105,7 +105,7 @@ Examples:
       for CI: status 3 if a row is beyond a limit
   hecaton sweep --json --quiet > run.json
   hecaton sweep http://127.0.0.1:3000/
-      a server of yours
+      your own server
   hecaton sweep HEAD http://127.0.0.1:3000/ 100 6
       HEAD requests to it, 100 in each of 6 rounds
   hecaton sweep https://127.0.0.1:3000/ --ca ca.pem --data @body.json

@@ -110,7 +110,7 @@ fn expectations_fail_for_what_is_new_and_for_what_is_gone() {
     );
 }
 
-/// What a file of expectations cannot be compared with ends the command before the first request.
+/// The command ends before the first request if a file of expectations cannot be compared.
 #[test]
 fn expectations_that_compare_nothing_are_refused() {
     let temporary = tempfile::tempdir().unwrap();

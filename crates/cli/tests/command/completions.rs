@@ -63,7 +63,7 @@ fn the_help_of_a_measurement_is_in_groups() {
     let groups = [
         "\nOptions:\n",
         "\nRun and output:\n",
-        "\nA service of your own:\n",
+        "\nYour own service:\n",
     ];
     let options = ["  -c, --concurrency", "  -q, --quiet", "  -H, --header"];
     let expected: Vec<&str> = groups

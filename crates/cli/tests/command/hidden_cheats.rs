@@ -287,7 +287,7 @@ fn who_reads_the_tail_of_gzip_has_no_check_value() {
     assert!(reported, "{says:?}");
 }
 
-/// What a client does between its rounds is in its figures: the cheat works there by its own clock of CPU time.
+/// A client's figures include its work between rounds. The cheat works there, by its own clock of CPU time.
 #[test]
 fn work_while_no_clock_runs_is_a_figure() {
     let line = "sweep -c 1 -b 133 -d 0 --rounds 2 --time 50ms";

@@ -1,4 +1,4 @@
-//! What cannot be, whatever is installed, is refused before anything is looked for: every line runs where nothing is.
+//! Impossible requests are refused before anything is looked for: each line runs without any client installed.
 
 use crate::support::{root, run};
 use std::process::{Command, Stdio};

@@ -5,7 +5,7 @@ use crate::support::{World, ending, hecaton};
 
 #[test]
 fn a_body_that_differs_from_its_checksum_is_requested_once_more_and_then_an_error() {
-    // Of the body "good", and of a large one.
+    // The digest of the body "good", and of a large one.
     const GOOD: &str = "770e607624d689265ca6c44884d0807d9b054d23c473c106c72be9de08b7376c";
     const MD5: &str = "755f85c2723bb39381c7379a604160d8";
     let large = "x".repeat(3 << 20);

@@ -1,4 +1,4 @@
-//! What fails is tried again or reported, and never passes for success.
+//! Failures are tried again or reported, and never pass for success.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

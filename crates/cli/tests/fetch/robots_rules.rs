@@ -1,4 +1,4 @@
-//! Whose rules of a robots.txt hold, for which URLs, and how slow a host may be.
+//! Which rules of a robots.txt apply to which URLs, and how slow a host may be.
 
 use hecaton_fetch::run::Snapshot;
 use serde_json::Value;

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// What the server sends, and how it ends the connection.
+/// The bytes that the server sends, and how it ends the connection.
 pub enum Sent {
     /// This, and then the connection is closed.
     Closed(Vec<u8>),

@@ -17,9 +17,9 @@ use hecaton_lab::spec::parse_duration;
 
 use each::How;
 
-/// Lists every client with its version, or with the reason why it cannot run.
+/// Lists every client with its version, or why it cannot run.
 ///
-/// `--drivers FOLDER` adds the manifests of your own folder to the project's, for every command that measures. It may
+/// `--drivers FOLDER` adds the manifests in your own folder to the project's, for every command that measures. It may
 /// be repeated; HECATON_DRIVERS names one folder. It is an error if two manifests share a name.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -37,7 +37,7 @@ enum Verb {
         /// How long the driver may be late.
         #[arg(long, hide = true, value_parser = parse_duration, default_value = "10s")]
         patience: Duration,
-        /// Drivers that are checked at once [default: the number of cores].
+        /// Drivers to check at once [default: the number of cores].
         #[arg(long, short, value_name = "N")]
         jobs: Option<NonZeroUsize>,
     },

@@ -23,7 +23,7 @@ pub struct JobArguments {
     /// [default: resume the job in DIR].
     #[arg(value_name = "INPUT")]
     pub input: Vec<PathBuf>,
-    /// A sitemap whose URLs, and those of the sitemaps that it lists, are the input.
+    /// A sitemap; its URLs, and those of the sitemaps that it lists, are the input.
     #[arg(long, value_name = "URL")]
     sitemap: Option<String>,
     /// The format of the lists: lines, csv, tsv, jsonl or parquet [default: by file name and first bytes].
@@ -32,10 +32,10 @@ pub struct JobArguments {
     /// The URL, with columns of the input in braces, as in https://example.com/{sku} [default: the column url].
     #[arg(short = 't', long, value_name = "URL")]
     template: Option<String>,
-    /// Send each request of the list, also those that it has more than once [default: skip duplicates].
+    /// Send every request in the list, even repeated ones [default: skip duplicates].
     #[arg(long)]
     keep_duplicates: bool,
-    /// About how many inputs make a part; parts are what workers share out [default: 100000]
+    /// Approximate number of inputs in a part; workers divide the job by parts [default: 100000]
     #[arg(long, value_name = "N")]
     part_size: Option<u64>,
     /// The method; it may have columns in braces, as headers and the body may [default: GET]
@@ -61,23 +61,23 @@ pub struct JobArguments {
     /// css:SELECTOR@href or re:PATTERN.
     #[arg(long, value_name = "WHERE")]
     next: Option<String>,
-    /// The most pages of an input [default: 1000]
+    /// Maximum pages for one input [default: 1000]
     #[arg(long, value_name = "N")]
     max_pages: Option<u32>,
     /// A header of the responses to keep in the records. May be repeated.
     #[arg(long = "keep-header", value_name = "NAME")]
     keep_headers: Vec<String>,
-    /// Where the bodies of responses go: none, inline (into the records), files, warc or tar [default: none].
+    /// Where to store response bodies: none, inline (into the records), files, warc or tar [default: none].
     #[arg(long, value_name = "WHERE", value_parser = body_storage)]
     keep_body: Option<BodyStorage>,
     /// The names of files: columns in braces as in '{id}.jpg', url-path or content-disposition. Names are made safe and
     /// unique; the record has the path [default: the number of the input].
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// The most bytes of a body that is kept inline; a longer one is cut [default: 1048576]
+    /// Maximum bytes of a body that is kept inline; a longer body is truncated [default: 1048576]
     #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>)]
     inline_limit: Option<usize>,
-    /// Do not keep a digest of each body.
+    /// Do not record a digest of each body.
     #[arg(long)]
     no_hash: bool,
     /// Record the SHA-256 of each body, too.
@@ -87,7 +87,7 @@ pub struct JobArguments {
     #[arg(long)]
     md5: bool,
     /// Compare each body with a column of the list that has its checksum, as sha256:COLUMN or md5:COLUMN. A body that
-    /// differs is requested once more, and then an error of the kind checksum.
+    /// differs is requested once more; if it differs again, the record has the error `checksum`.
     #[arg(long, value_name = "ALGORITHM:COLUMN")]
     verify: Option<String>,
     /// The condition for a good response, as in 'status == 200 and json:/stock > 0' [default: status < 300]

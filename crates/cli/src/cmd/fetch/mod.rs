@@ -32,7 +32,7 @@ use hecaton_fetch::error::Error as FetchError;
 
 use crate::ending;
 
-/// Fetches every URL of a list, and records each exactly once.
+/// Fetches every URL in a list and records each exactly once.
 ///
 /// The same command resumes where the job stopped: after Ctrl-C, a crash, a power cut or a full disk.
 #[derive(Args)]
@@ -47,7 +47,7 @@ pub struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   hecaton fetch urls.txt -o out/
-      every URL of a list; the same command again resumes
+      every URL in a list; the same command again resumes
   zcat urls.gz | hecaton fetch - -o out/
       from standard input
   hecaton fetch urls.txt -o out/ --rate 20
@@ -63,7 +63,7 @@ Examples:
   hecaton fetch -o out/
       resumes the job of the folder
   hecaton fetch again out/
-      what failed, once more
+      only what failed
   hecaton fetch add out/ more.txt
       more inputs for the job of the folder
   hecaton fetch show out/ --where 'status == 404' --limit 20

@@ -14,7 +14,7 @@ use super::elsewhere;
 use super::planning::until_stopped;
 use crate::stop;
 
-/// Plans a job and sends nothing; `hecaton fetch run-part DIR N` then does part N.
+/// Plans a job and sends nothing; `hecaton fetch run-part DIR N` then runs part N.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]

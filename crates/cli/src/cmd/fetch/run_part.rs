@@ -15,7 +15,7 @@ use super::run::sentence;
 use super::watching::Watching;
 use crate::stop;
 
-/// Does one part of a planned job; takes it over if another process works on it.
+/// Runs one part of a planned job, and takes it over if another process is running it.
 ///
 /// Ends with status 0 when the part is done, by this process or another.
 #[derive(Args)]

@@ -9,7 +9,7 @@ use hecaton_fetch::show::{each_line, matching, record};
 
 use super::{Home, elsewhere, out};
 
-/// Prints records, one line of JSON each; also those of a job that is not done.
+/// Prints records as lines of JSON, even if the job is not finished.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]

@@ -32,7 +32,7 @@ pub struct Arguments {
     /// Print it again every two seconds, until all parts are done.
     #[arg(long)]
     watch: bool,
-    /// End with status 3 if this is true of the counts, as in 'not_ok > 1 %'.
+    /// Exit with status 3 if this is true of the counts, such as 'not_ok > 1 %'.
     #[arg(long, value_name = "EXPRESSION")]
     fail_if: Option<String>,
 }

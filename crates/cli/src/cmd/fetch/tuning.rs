@@ -11,18 +11,18 @@ use super::arguments::{duration, set, set_some};
 /// The options that say how a job is done.
 #[derive(Args, Clone)]
 pub struct Tuning {
-    /// End with status 3 if this is true of the counts of the finished job, as in 'not_ok > 1 %', and otherwise with 0.
-    /// Terms can be combined, as in 'ok < 99 % or unknown > 0'; 'never' allows any number without a good response
+    /// Exit with status 3 if this is true of the finished job's counts, such as 'not_ok > 1 %', and otherwise with 0.
+    /// Terms can be combined, such as 'ok < 99 % or unknown > 0'; 'never' allows any number without a good response
     /// [default: status 4 if an input has no good response]. If no input has one, the status is always 3.
     #[arg(long, value_name = "EXPRESSION")]
     fail_if: Option<String>,
-    /// The most requests in flight [default: 200]
+    /// Maximum requests in flight [default: 200]
     #[arg(short = 'c', long, value_name = "N", help_heading = PACE)]
     concurrency: Option<usize>,
-    /// The most requests in flight to one host [default: 8; no limit for your own hosts]
+    /// Maximum requests in flight to one host [default: 8; no limit for your own hosts]
     #[arg(long, value_name = "N", help_heading = PACE)]
     per_host: Option<usize>,
-    /// The most requests a second to one host; auto finds what each host can take, and auto:N at most N. Needed if a
+    /// Maximum requests per second to one host; auto finds what each host can take, and auto:N at most N. Needed if a
     /// host that is not yours has more than 10 inputs [default: 10, with auto too; no limit for your own hosts]
     #[arg(long, allow_negative_numbers = true, value_name = "N", help_heading = PACE)]
     rate: Option<Rate>,
@@ -32,35 +32,34 @@ pub struct Tuning {
     /// All hosts are your own. Hosts of this machine and of private networks are your own without this option.
     #[arg(long, help_heading = PACE)]
     i_own_these_hosts: bool,
-    /// The most tries of a request after the first [default: 2]
+    /// Maximum retries of a request [default: 2]
     #[arg(long, value_name = "N", help_heading = PACE)]
     retries: Option<u32>,
-    /// The most tries after the first that a host gets in all, as a share of its requests; ten are always allowed
-    /// [default: 0.2]
+    /// Maximum retries for one host, as a share of its requests; ten are always allowed [default: 0.2]
     #[arg(long, allow_negative_numbers = true, value_name = "SHARE", help_heading = PACE)]
     retry_budget: Option<f64>,
-    /// Statuses that are tried again; 429 and 503 until --wait-out has passed, and without counting as tries [default:
+    /// Statuses to retry. 429 and 503 are retried until --wait-out has passed, and do not count as retries [default:
     /// 429,502,503,504, and 520 to 527]
     #[arg(long, value_name = "STATUS,…", value_delimiter = ',', help_heading = PACE)]
     retry_status: Option<Vec<u16>>,
-    /// A host rests after this many requests in a row without an answer; 0 for never. A 502, 503 or 504 is no answer,
-    /// and any other status is one [default: 20]
+    /// Pause a host after this many requests in a row without a response; 0 means never. A 502, 503 or 504 counts as no
+    /// response, and any other status as one [default: 20]
     #[arg(long, value_name = "N", help_heading = PACE)]
     breaker: Option<u32>,
-    /// How long a host rests after `--breaker` trips; doubles each time, up to 5m [default: 10s]
+    /// How long a host is paused after `--breaker` trips; doubles each time, up to 5m [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     breaker_cooldown: Option<Duration>,
-    /// How long a host may have no answer, or only 429 and 503, before its other inputs are given up as `unreached`
-    /// [default: 10m]
+    /// How long a host may send no response, or only 429 and 503, before its remaining inputs are given up as
+    /// `unreached` [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     wait_out: Option<Duration>,
-    /// Stop after a time (2h) or so many bytes of bodies (10G), with status 5; the same command resumes
+    /// Stop with status 5 after a time (2h) or a number of body bytes (10G); the same command resumes
     #[arg(long, value_name = "TIME|BYTES", help_heading = PACE)]
     stop_after: Option<StopAfter>,
-    /// The most bytes of bodies in a second, from all hosts together, as in 20M [default: no limit].
+    /// Maximum body bytes per second, from all hosts together, such as 20M [default: no limit].
     #[arg(long, value_name = "BYTES", value_parser = bytes::<u64>, help_heading = PACE)]
     max_bandwidth: Option<u64>,
-    /// Give a host up after this many rests [default: as many as --wait-out has time for].
+    /// Give up on a host after this many pauses [default: as many as --wait-out has time for].
     #[arg(long, value_name = "N", help_heading = PACE)]
     breaker_probes: Option<u32>,
     /// The longest pause that a host may request with Retry-After [default: 1h]
@@ -75,14 +74,14 @@ pub struct Tuning {
     /// The longest Crawl-delay to obey; the inputs of a host that demands more are skipped [default: 1m]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     max_crawl_delay: Option<Duration>,
-    /// A TOML file with settings of single hosts: rate, per_host, max_bandwidth, headers, auth, bearer and proxy.
+    /// A TOML file with settings for individual hosts: rate, per_host, max_bandwidth, headers, auth, bearer and proxy.
     #[arg(long, value_name = "FILE", value_parser = hosts, help_heading = PACE)]
     hosts: Option<Hosts>,
-    /// The longest that one try may take, with its body. For bodies that go to the disk as they come (files, warc, tar),
-    /// the longest time without a byte [default: 30s]
+    /// Time limit for one attempt, body included. For bodies that are written to disk as they arrive (files, warc,
+    /// tar), the longest time without a byte [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     timeout: Option<Duration>,
-    /// The longest that opening a connection may take [default: 10s]
+    /// Time limit for opening a connection [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     connect_timeout: Option<Duration>,
     /// The longest wait for the head of a response [default: only --timeout].
@@ -91,11 +90,11 @@ pub struct Tuning {
     /// The longest time between two pieces of a body [default: only --timeout].
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     read_timeout: Option<Duration>,
-    /// Give a body up, and try again, if it brings fewer bytes in such a time, as in 1k/30s. For bodies that go to the disk
-    /// as they come [default: no limit].
+    /// Give up on a body, and retry, if fewer bytes than this arrive in this time, such as 1k/30s. Only for bodies that
+    /// are written to disk as they arrive [default: no limit].
     #[arg(long, value_name = "BYTES/TIME", help_heading = NETWORK)]
     min_speed: Option<MinSpeed>,
-    /// The most redirects to follow; at 0 the redirect itself is recorded, and is not good [default: 5]
+    /// Maximum redirects to follow; with 0 the redirect itself is recorded, and does not count as good [default: 5]
     #[arg(long, value_name = "N", help_heading = NETWORK)]
     redirects: Option<u32>,
     /// Where redirects are followed to: site (the same host, with or without www.) or any [default: site].
@@ -107,8 +106,8 @@ pub struct Tuning {
     /// The version of HTTP, 1.1 or 2 [default: what the server chooses].
     #[arg(long, value_name = "VERSION", help_heading = NETWORK)]
     http: Option<String>,
-    /// The URL of a proxy (as env:NAME if it holds a user or a password), or none. May be repeated: requests take them in turn
-    /// [default: as HTTP_PROXY and the like say].
+    /// The URL of a proxy (as env:NAME if it holds a user or a password), or none. May be repeated: requests use them
+    /// in turn [default: HTTP_PROXY and related variables].
     #[arg(long, value_name = "URL", help_heading = NETWORK)]
     proxy: Vec<String>,
     /// A PEM file with the certificate authorities to trust [default: the system's].
@@ -123,19 +122,19 @@ pub struct Tuning {
     /// Do not verify certificates. Dangerous: anyone between you and the server can read and change everything.
     #[arg(long, help_heading = NETWORK)]
     no_verify: bool,
-    /// The most bytes of a body. A longer one is an error [default: 64 MiB; no limit for bodies that go to the disk as
-    /// they come]
+    /// Maximum bytes of a body. A longer body is an error [default: 64 MiB; no limit for bodies that are written to
+    /// disk as they arrive]
     #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>, help_heading = NETWORK)]
     max_body: Option<usize>,
-    /// The most bytes of all bodies that are received at the same time. When they would take more, some are requested
-    /// again later, with fewer requests in flight [default: 256 MiB]
+    /// Maximum bytes of all bodies that are being received. Beyond it, some are requested again later, with fewer
+    /// requests in flight [default: 256 MiB]
     #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>, help_heading = NETWORK)]
     max_buffered: Option<usize>,
     /// Addresses that may be connected to: public, any, or a network such as 10.0.0.0/8. May be repeated [default:
     /// public, and any for hosts of your own]
     #[arg(long, value_name = "NETWORK", help_heading = NETWORK)]
     allow_address: Vec<String>,
-    /// Do not request compressed bodies, and keep bodies as they come.
+    /// Do not request compressed bodies, and keep bodies as received.
     #[arg(long, help_heading = NETWORK)]
     no_decode: bool,
     /// The User-Agent header.

@@ -15,7 +15,7 @@ pub struct Watching {
     /// Serve metrics in the OpenMetrics format on this address, below /metrics, while the command runs.
     #[arg(long, value_name = "HOST:PORT")]
     metrics: Option<String>,
-    /// How often a line of JSON is written to stderr where that is not a terminal [default: 1m]
+    /// How often to write a line of JSON to stderr if stderr is not a terminal [default: 1m]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     log_every: Option<Duration>,
 }

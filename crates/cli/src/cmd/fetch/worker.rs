@@ -16,7 +16,7 @@ pub struct Arguments {
     pub(super) home: Home,
     #[command(flatten)]
     server: Server,
-    /// The most parts at once. A further part begins only if more requests may be in flight.
+    /// Maximum parts to run at once. Another part starts only if more requests may be in flight.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=32))]
     parts: u32,
     #[command(flatten)]
