@@ -63,7 +63,7 @@ class BadSettingTest < ServerTest
       -> { client.with(redirect: 1) } => "unknown keyword: :redirect; did you mean redirects?",
       -> { client.get(url("/r/1"), timout: 1) } => /\Aunknown keyword: :timout; did you mean timeout\? \(a request has headers, /,
       -> { client.get(url("/r/1"), max_body: 1) } => "unknown keyword: :max_body is a setting of the client: Client.new(max_body: …)",
-      -> { client.post(url("/r/1"), body: { a: 1 }) } => "body is a Hash: send it as JSON by json: or as a form by form:",
+      -> { client.post(url("/r/1"), body: { a: 1 }) } => "body is a Hash: send it as JSON with json:, or as a form with form:",
       -> { client(base_url: "localhost:3000") } => 'base_url "localhost:3000" has no scheme; did you mean "http://localhost:3000"?',
       -> { client(base_url: "/v1") } => 'base_url "/v1" has no scheme and host: give one such as "https://api.example.org/v1"',
       -> { client(base_url: "u:hush@h") } => 'base_url has no scheme and host: give one such as "https://api.example.org/v1"',
@@ -91,7 +91,7 @@ class BadSettingTest < ServerTest
     lists = %i[get_all head_all post_all put_all patch_all delete_all all each_response]
     lists.product([nil, 5, "http://127.0.0.1/"]).each do |method, given|
       error = error_of(ArgumentError) { client.public_send(method, given) { flunk } }
-      assert_match(/#{method}: .*#{Regexp.escape(given.inspect)}.*give an Array, or what has each/, error.message)
+      assert_match(/#{method}: .*#{Regexp.escape(given.inspect)}.*give an Array, or an object with each/, error.message)
     end
     assert_match(/each_response: .*nil/, error_of(ArgumentError) { client.each_response(nil) }.message)
     assert_match(/get_all: .*nil/, error_of(ArgumentError) { Hecaton.get_all(nil, timeout: 1) }.message)

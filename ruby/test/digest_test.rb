@@ -152,7 +152,7 @@ class DigestTest < ServerTest
       assert_equal [401, 200], statuses(client(bearer: "x").get(address, digest_auth: LOGIN))
     end
     error = error_of(ArgumentError) { client.get("http://a/", digest_auth: LOGIN, bearer: "x") }
-    assert_equal "bearer and digest_auth exclude each other: give one", error.message
+    assert_equal "bearer and digest_auth cannot be combined: give one", error.message
     error_of(ArgumentError) { client(digest_auth: LOGIN, basic_auth: %w[a b]) }
     ["user", ["user"], %w[a b c]].each { |odd| error_of(ArgumentError) { client(digest_auth: odd) } }
     error = error_of(ArgumentError) { client.get("http://a/", digest_auth: ["a", "b\r\nc"]) }

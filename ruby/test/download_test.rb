@@ -160,7 +160,7 @@ class DownloadTest < ServerTest
       files(before, ignores) do |server, path|
         begun(server, path)
         error = error_of(Hecaton::BodyError) { client.download(server.url, path, resume: true) }
-        assert_match(/another version/, error.message)
+        assert_match(/a different version/, error.message)
         refute_path_exists path
       end
     end

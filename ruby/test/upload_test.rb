@@ -228,7 +228,7 @@ class UploadTest < ServerTest
     target = "#{real_server.url}/echo"
     [5, :a, { a: 1 }].each { |bad| assert_raises(ArgumentError) { client.post(target, body: bad) } }
     error = error_of(ArgumentError) { client.post(target, body: "x", json: {}) }
-    assert_match(/body, json exclude each other/, error.message)
+    assert_match(/body, json cannot be combined/, error.message)
   ensure
     assert_equal 0, real_server.stop.values_at("requests", "aborted").sum
   end

@@ -185,7 +185,7 @@ module Hecaton
       def rate(value)
         return value&.to_f if value.nil? || (value.is_a?(Numeric) && value.real?)
 
-        raise ArgumentError, "rate is #{value.inspect}: use a number above 0, of requests a second"
+        raise ArgumentError, "rate is #{value.inspect}: use a number of requests per second above 0"
       end
 
       # The options of a request, with its end of the queue.

@@ -41,7 +41,7 @@ module Hecaton
       return if contents.count(nil) >= contents.size - 1
 
       names = %w[body json form multipart].zip(contents).reject { |_, content| content.nil? }.map(&:first)
-      raise ArgumentError, "#{names.join(", ")} exclude each other: give one"
+      raise ArgumentError, "#{names.join(", ")} cannot be combined: give one"
     end
 
     # Returns [text, nil]: the body as the encoder that is registered for its Content-Type makes it (see MIME). Returns
@@ -87,9 +87,9 @@ module Hecaton
       return if body.nil?
       return BodySource.new([body]) if !body.is_a?(Hash) && (body.respond_to?(:read) || body.respond_to?(:each))
 
-      raise ArgumentError, "body is a Hash: send it as JSON by json: or as a form by form:" if body.is_a?(Hash)
+      raise ArgumentError, "body is a Hash: send it as JSON with json:, or as a form with form:" if body.is_a?(Hash)
 
-      raise ArgumentError, "body is #{body.class}: give a String, an IO, a Pathname, or what yields Strings by each"
+      raise ArgumentError, "body is #{body.class}: give a String, an IO, a Pathname, or an object whose each yields Strings"
     end
 
     # Names and values of a form, or of the parameters of a URL; keyword is :form or :params. Nested names are written

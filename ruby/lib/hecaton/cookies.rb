@@ -41,7 +41,7 @@ module Hecaton
 
       cookies.each_with_object(new) { |fields, jar| jar.restore(fields) }
     rescue JSON::ParserError
-      raise ArgumentError, "this is not what Cookies#to_json gives: an Array of cookies in JSON", cause: nil
+      raise ArgumentError, "this is not the output of Cookies#to_json, an Array of cookies in JSON", cause: nil
     end
 
     # Yields each Cookie that has not expired.

@@ -2,7 +2,7 @@
 module Hecaton
   # For Client#with.
   module Derivation
-    # Credentials. They exclude each other, so one replaces all others.
+    # Credentials. They cannot be combined, so one replaces all others.
     CREDENTIALS = %i[basic_auth bearer digest_auth].freeze
     private_constant :CREDENTIALS
 

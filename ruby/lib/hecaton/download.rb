@@ -66,7 +66,7 @@ module Hecaton
       # A download raises for a status in any case.
       return unless options.delete(:raise_for_status) == false
 
-      raise ArgumentError, "raise_for_status is false, but a download can report a status only so: leave it out"
+      raise ArgumentError, "raise_for_status is false, but a download reports a bad status only by raising: omit it"
     end
 
     # For Client#download.
@@ -146,7 +146,7 @@ module Hecaton
       @part.continue
       write(stream, offset, total)
       if @written != last + 1
-        refuse(stream, "bytes #{offset} to #{last} were announced, and #{@written - offset} came", keep: true)
+        refuse(stream, "received #{@written - offset} of the announced bytes #{offset} to #{last}", keep: true)
       end
       return if total.nil? || @written == total
 
@@ -162,7 +162,7 @@ module Hecaton
       end
       version = stream.headers[@part.validator.start_with?('"') ? "etag" : "last-modified"]
       if version && version != @part.validator
-        refuse(stream, "the server sent the rest of another version than the one that was begun")
+        refuse(stream, "the server sent the rest of a different version")
       end
       [last, total]
     end

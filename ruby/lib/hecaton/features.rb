@@ -196,7 +196,7 @@ module Hecaton
       return before if value.nil? || value.equal?(before)
       return value.in_place_of(before) if value.is_a?(Request)
 
-      raise TypeError, "it returned an object of class #{value.class}: let it return a Hecaton::Request or nil"
+      raise TypeError, "it returned an object of class #{value.class}: return a Hecaton::Request or nil"
     end
 
     def given_by(value)

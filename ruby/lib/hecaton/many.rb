@@ -98,7 +98,7 @@ module Hecaton
     def self.list(method, given)
       return given if given.respond_to?(:each)
 
-      raise ArgumentError, "#{method}: the list is #{given.inspect}: give an Array, or what has each"
+      raise ArgumentError, "#{method}: the list is #{given.inspect}: give an Array, or an object with each"
     end
 
     # For all: queues the entry of this number.

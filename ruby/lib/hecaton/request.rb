@@ -187,7 +187,7 @@ module Hecaton
       def alone(request, url, options)
         return request if url.nil? && options.nil?
 
-        raise ArgumentError, "a Hecaton::Request is given alone: change it by its method `with`"
+        raise ArgumentError, "a Hecaton::Request takes no further arguments: change it with its method `with`"
       end
 
       # Headers as pairs, with one entry for each name.

@@ -169,7 +169,7 @@ module Hecaton
         odd = value.find_index { |entry| !(entry.is_a?(Array) && entry.size == 2) }
         return value unless odd
 
-        raise ArgumentError, "#{name}: entry #{odd} is no pair: give a Hash, or an Array of [name, value]"
+        raise ArgumentError, "#{name}: entry #{odd} is not a pair: give a Hash, or an Array of [name, value]"
       end
 
       # Returns a value that can be sent as text; raises ArgumentError for one whose text would only be its inspect.
@@ -303,7 +303,7 @@ module Hecaton
     def authorization(basic_auth, bearer, digest_auth)
       if basic_auth ? bearer || digest_auth : bearer && digest_auth
         given = [basic_auth && "basic_auth", bearer && "bearer", digest_auth && "digest_auth"].select(&:itself)
-        raise ArgumentError, "#{given.join(" and ")} exclude each other: give one"
+        raise ArgumentError, "#{given.join(" and ")} cannot be combined: give one"
       end
       return basic(basic_auth) if basic_auth
       return bearer_token(bearer) if bearer && !bearer.respond_to?(:call) # Code is called when a request needs it.

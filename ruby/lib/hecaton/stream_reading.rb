@@ -54,7 +54,7 @@ module Hecaton
     # Yields each line, as gets returns it, and returns self; without a block an Enumerator.
     def each_line(separator = "\n", limit = nil, chomp: false)
       return enum_for(:each_line, separator, limit, chomp: chomp) unless block_given?
-      raise ArgumentError, "limit is 0: lines of no length have no end" if [separator, limit].include?(0)
+      raise ArgumentError, "limit is 0: give at least 1, or nil" if [separator, limit].include?(0)
 
       while (line = gets(separator, limit, chomp: chomp))
         yield line

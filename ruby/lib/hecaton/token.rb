@@ -99,7 +99,7 @@ module Hecaton
     def checked(value)
       return value if value.is_a?(String)
 
-      raise ArgumentError, "bearer: the code returned an object of class #{value.class}: let it return the token, a String"
+      raise ArgumentError, "bearer: the code returned an object of class #{value.class}: return the token as a String"
     end
 
     # The outcome that refused the token; nil when there is a result.

@@ -111,7 +111,7 @@ module Hecaton
       def try_to_sign(key, algorithm)
         @sign.call(key, "")
       rescue OpenSSL::OpenSSLError, ArgumentError => error
-        raise ArgumentError, "key cannot sign by #{algorithm}: #{error.message}"
+        raise ArgumentError, "key cannot sign with #{algorithm}: #{error.message}"
       end
 
       def checked_components(names)

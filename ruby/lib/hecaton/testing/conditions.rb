@@ -5,12 +5,12 @@ module Hecaton
     class Conditions
       def initialize(method, url, headers:, body:, json:, form:)
         @methods = Array(method).map { |each| each.to_s.upcase }
-        raise ArgumentError, "a stub without a method: give :get and the like, or :any" if @methods.empty?
+        raise ArgumentError, "a stub has no method: give one such as :get, or :any" if @methods.empty?
 
         @url = url
         @headers = headers.nil? ? [] : RequestBuilder.pairs(:headers, headers).map { |name, value| [Headers.field(name), value] }
         @others = { body: body, json: json, form: form }.compact
-        raise ArgumentError, "#{@others.keys.join(", ")} exclude each other: give one" if @others.size > 1
+        raise ArgumentError, "#{@others.keys.join(", ")} cannot be combined: give one" if @others.size > 1
 
         refuse_what_never_matches
       end

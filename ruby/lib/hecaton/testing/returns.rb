@@ -31,7 +31,7 @@ module Hecaton
 
       # For Testing.response.
       def response(status, headers, content, facts)
-        raise ArgumentError, "#{content.keys.join(", ")} exclude each other: give one" if content.size > 1
+        raise ArgumentError, "#{content.keys.join(", ")} cannot be combined: give one" if content.size > 1
         return InPieces.new(status: status, headers: headers, pieces: pieces(content[:pieces]), **facts) if content.key?(:pieces)
         return Response.new(status: status, headers: headers, body: content.fetch(:body, ""), **facts) unless content.key?(:json)
 
@@ -65,7 +65,7 @@ module Hecaton
           next piece if piece.is_a?(String)
 
           error = Interception::Failures.of(piece, "the stubbed body")
-          error || raise(ArgumentError, "pieces has #{piece.inspect}: give Strings, and an Error of Hecaton's as the last")
+          error || raise(ArgumentError, "pieces has #{piece.inspect}: give Strings, and a Hecaton::Error as the last one")
         end
       end
     end

@@ -110,7 +110,7 @@ class MessageSignatureTest < ServerTest
       { algorithm: "md5" } => /hmac-sha256/, { key: nil } => /a secret, a String/, { key: "" } => /a secret, a String/,
       { key: rsa, algorithm: "ed25519" } => /a private key of OpenSSL \(ED25519\)/,
       { key: p384, algorithm: "ecdsa-p256-sha256" } => /\(prime256v1\)/,
-      { key: rsa.public_key, algorithm: "rsa-pss-sha512" } => /\Akey cannot sign by rsa-pss-sha512: /,
+      { key: rsa.public_key, algorithm: "rsa-pss-sha512" } => /\Akey cannot sign with rsa-pss-sha512: /,
       { key_id: nil } => /\Akey_id is nil: /, { key_id: :a } => /\Akey_id is :a: /, { key_id: "schl\u00fcssel" } => /printable ASCII/,
       { tag: "a\r\nX: y" } => /\Atag is /, { label: "Sig 1" } => /\Alabel is "Sig 1": /, { expires_in: 1.5 } => /\Aexpires_in is 1.5: /,
       { components: "@method" } => /give an Array/, { components: ["@status"] } => /\Acomponent @status is unknown/,

@@ -35,8 +35,8 @@ class StubTest < Minitest::Test
   def test_what_no_request_could_match_is_refused
     { { body: { a: 1 } } => /body of a stub is of class Hash.*give json or form/, { body: [1] } => /class Array/, { json: /x/ } => /json of a stub is of class Regexp.*body/,
       { json: ->(_) { true } } => /class Proc/, { form: "a=1" } => /form is of class String/, { form: { a: StringIO.new } } => /form: the value of :a is of class StringIO/,
-      { query: { a: { b: 1 } } } => /query: the value of :a is nested, of class Hash/, { query: ["a"] } => /query: entry 0 is no pair/,
-      { headers: ["a"] } => /headers: entry 0 is no pair/ }.each do |conditions, message|
+      { query: { a: { b: 1 } } } => /query: the value of :a is nested, of class Hash/, { query: ["a"] } => /query: entry 0 is not a pair/,
+      { headers: ["a"] } => /headers: entry 0 is not a pair/ }.each do |conditions, message|
       assert_match message, assert_raises(ArgumentError) { Hecaton.stub(:post, SITE, **conditions) }.message
     end
     assert_empty Hecaton::Testing.stubs

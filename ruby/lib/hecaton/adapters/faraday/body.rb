@@ -60,7 +60,7 @@ class Faraday::Adapter::Hecaton
         return pipe(body, length) if body.respond_to?(:read) || pathname?(body)
         return body if body.respond_to?(:each) && !body.is_a?(Hash)
 
-        Errors.refuse("the request's body is of class #{body.class}: give a String, an IO, or what yields Strings by each, " \
+        Errors.refuse("the request's body is of class #{body.class}: give a String, an IO, or an object whose each yields Strings, " \
                       "or use a middleware that encodes it, such as :url_encoded or :multipart")
       end
 
