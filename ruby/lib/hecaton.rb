@@ -6,9 +6,9 @@ end
 %w[
   version clock library native fibers headers attempt who_answered record outcome patterns content_type reasons
   deprecation links any_response response error server_sent_events stream_reading stream request pending token
-  request_log body_source content mime generated_headers request_builder cookies events interception response_builder
-  retry_predicate features deferral verbs queueing guest batch sending many settings engine_settings derivation
-  part_file download
+  request_log body_fiber body_source content mime generated_headers request_builder cookies events interception
+  response_builder retry_predicate features deferral verbs queueing guest batch sending many settings engine_settings
+  derivation part_file download
   times client_key suggestion client shared_client
 ].each { |name| require_relative "hecaton/#{name}" }
 

@@ -1,5 +1,6 @@
 # Request bodies of all kinds arrive whole, are read while they are sent, and never corrupt a request.
 require "test_helper"
+require "monitor"
 require "pathname"
 require "socket"
 require "stringio"
@@ -244,6 +245,87 @@ class UploadTest < ServerTest
     writer.close
     assert_equal 0, client.idle_connections
     assert_equal 200, client.get(url("/r/1")).status
+  end
+
+  # What yields by each.
+  def body(&block) = Object.new.tap { |body| body.define_singleton_method(:each) { |&piece| block.call(piece) } }
+
+  # Ways to send a body: the outcome, a Response or an Error.
+  WAYS = {
+    alone: ->(client, url, body) { client.post(url, body: body) },
+    batch: lambda do |client, url, body|
+      request = nil
+      client.batch { |batch| request = batch.post(url, body: body) }
+      request.outcome
+    end,
+    block: ->(client, url, body) { client.post(url, body: body) { |stream| stream.read; stream.outcome } }
+  }.freeze
+
+  def test_pieces_that_another_fiber_or_thread_yields_are_sent_or_refused
+    elsewhere = {
+      fiber: body { |piece| Fiber.new { piece.call("a"); piece.call("b") }.resume; piece.call("c") },
+      thread: body { |piece| Thread.new { Thread.current.report_on_exception = false; piece.call("a") }.join; piece.call("bc") }
+    }
+    elsewhere.each do |name, body|
+      assert_equal "abc", JSON.parse(client.post(url("/echo"), body: body).body)["body"], name
+      %i[batch block].each do |way|
+        error = error_of(FiberError) { WAYS[way].call(client, url("/echo"), body) }
+        assert_match(/another Fiber or Thread/, error.message)
+      end
+    end
+  end
+
+  def test_a_body_that_suspends_its_each_is_refused
+    paused = body { |piece| piece.call("a"); Fiber.yield; piece.call("b") }
+    %i[batch block].each do |way|
+      error = error_of(FiberError) { WAYS[way].call(client, url("/echo"), paused) }
+      assert_match(/suspended its each/, error.message)
+    end
+  end
+
+  def test_each_of_a_single_request_runs_where_it_is_waited_for
+    monitor = Monitor.new
+    Thread.current[:given] = "of the caller"
+    seen = body { |piece| monitor.synchronize { piece.call(Thread.current[:given].to_s) } }
+    sent = monitor.synchronize { JSON.parse(client.post(url("/echo"), body: seen).body)["body"] }
+    assert_equal "of the caller", sent
+  ensure
+    Thread.current[:given] = nil
+  end
+
+  def test_ensure_of_each_runs_when_the_request_ends_first
+    WAYS.each do |name, way|
+      begun = ended = 0
+      endless = body do |piece|
+        begun += 1
+        loop { piece.call("x" * 65_536) }
+      rescue Exception # rubocop:disable Lint/RescueException -- what ends it is raised again at the next piece
+        piece.call("more")
+      ensure
+        ended += 1
+      end
+      outcome = (way.call(client(timeout: 10), url("/early"), endless) rescue $!)
+      assert_equal [1, 1], [begun, ended], name
+      assert outcome.is_a?(Hecaton::ProtocolError) || outcome.status == 413, name
+    end
+  end
+
+  def test_an_exception_of_the_caller_leaves_an_each_that_waits
+    ended = 0
+    full = body do |piece|
+      loop { piece.call("x" * 65_536) }
+    ensure
+      ended += 1
+    end
+    server = TCPServer.new("127.0.0.1", 0) # It reads nothing.
+    client = client(timeout: 30)
+    WAYS.each_value do |way|
+      address = "http://127.0.0.1:#{server.local_address.ip_port}/"
+      assert_raises(Timeout::Error) { Timeout.timeout(0.3) { way.call(client, address, full) } }
+    end
+    assert_equal 3, ended
+  ensure
+    server&.close
   end
 
   def test_a_file_that_changes_its_size_is_an_error

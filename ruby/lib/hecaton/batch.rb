@@ -144,6 +144,7 @@ module Hecaton
       size.zero? ? [] : abandon("ended")
     ensure
       @native.finish
+      end_bodies(true) if @bodies
     end
 
     # For Pending: how often it was aborted.
@@ -246,9 +247,22 @@ module Hecaton
     # A request stays in the list until its piece was read, or the reading has failed.
     def fill
       while (request = @needing.first)
-        request.body_source&.fill
+        source = request.body_source
+        source&.fill
+        (@bodies ||= {}.compare_by_identity)[request] = source if source&.suspended?
         @needing.shift
       end
+    end
+
+    # Ends the each of bodies whose requests have ended; or of all.
+    def end_bodies(all = false)
+      @bodies.each do |request, source|
+        next unless all || request.outcome
+
+        @bodies.delete(request)
+        source.stop
+      end
+      @bodies = nil if @bodies.empty?
     end
 
     # Calls the features of all requests that have come since the batch last waited. One of them may abort the batch.
@@ -281,6 +295,7 @@ module Hecaton
       report_parts
       hand_on while @reported < @ended.size
       forget
+      end_bodies if @bodies
       true
     end
 

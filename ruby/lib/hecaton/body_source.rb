@@ -4,7 +4,7 @@ module Hecaton
   # Pathname (opened when its turn comes). Or it is an object that yields Strings by `each`.
   #
   # The thread that waits for the request reads the pieces between two waits: the next piece after the previous one was
-  # sent.
+  # sent. Where each runs is described in docs/settings.md, at the setting body.
   class BodySource
     PIECE = 64 * 1024
     LATER = :later
@@ -26,17 +26,28 @@ module Hecaton
 
     # For the engine: reads a piece if one is needed. If an exception leaves the reading, the request fails, because the
     # next piece would not follow the last one.
-    def fill
+    #
+    # turns:: a Native::Turns if the thread waits for this request alone. Then each runs as any other method does: its
+    #   block hands a piece over and waits until the next one is needed, or the request has ended.
+    def fill(turns = nil)
       needed = @native.needed?
       return unless needed
 
       begin_again if @native.rewound?
-      given = piece
+      given = piece(turns)
       given == LATER ? @native.read_when_ready(@parts[@index].fileno) : @native.give(given)
+      needed = false
+    rescue BodyFiber::Ended
       needed = false
     ensure
       @native.fail if needed
     end
+
+    # For the sender, when the request has ended: ends an each that waits in its Fiber.
+    def stop = (@reader.stop if suspended?)
+
+    # Whether an each waits in its Fiber.
+    def suspended? = @reader.is_a?(BodyFiber)
 
     # String: all of it, read from the beginning where that can be done. For interceptors, which may look at it.
     def read
@@ -101,16 +112,37 @@ module Hecaton
     end
 
     # The next piece, nil at the end.
-    def piece
+    def piece(turns = nil)
       while @index < @parts.size
-        @reader ||= reader(@index)
-        piece = @reader.call
-        return piece if piece == LATER
-        return checked(piece) if piece
-
+        if turns && @reader.nil? && yields?(@parts[@index])
+          hand_over_each(@parts[@index], turns)
+        else
+          @reader ||= reader(@index)
+          piece = @reader.call
+          return piece if piece == LATER
+          return checked(piece) unless piece.nil?
+        end
         @index += 1
         @reader = nil
       end
+    end
+
+    # Hands over all that the part yields. What each yields after the request's end raises again.
+    def hand_over_each(part, turns)
+      ended = false
+      part.each do |*values|
+        raise BodyFiber::Ended if ended
+
+        @native.give(checked(BodyFiber.one(values)))
+        ended = !turns.next?
+        raise BodyFiber::Ended if ended
+      end
+      raise BodyFiber::Ended if ended
+    end
+
+    # Whether its pieces come by each alone.
+    def yields?(part)
+      !part.is_a?(String) && !part.is_a?(Array) && !part.respond_to?(:read) && !BodySource.pathname?(part)
     end
 
     def checked(piece)
@@ -132,7 +164,9 @@ module Hecaton
       else
         return reader_of_file(part, @starts[index]) if @starts[index]
 
-        part.respond_to?(:read) ? reader_of_io(part) : reader_of_each(part)
+        return reader_of_io(part) if part.respond_to?(:read)
+
+        part.is_a?(Array) ? reader_of_array(part) : BodyFiber.new(part)
       end
     end
 
@@ -159,17 +193,9 @@ module Hecaton
       end
     end
 
-    def reader_of_each(part)
-      ended = false
-      pieces = Enumerator.new do |out|
-        part.each { |*piece| out.yield(*piece) }
-        ended = true
-      end
-      lambda do
-        checked(pieces.next)
-      rescue StopIteration
-        raise unless ended # it is the program's own, and the body is not whole
-      end
+    def reader_of_array(part)
+      at = -1
+      -> { checked(part[at]) if (at += 1) < part.size }
     end
   end
 end

@@ -128,11 +128,15 @@ module Hecaton
     def exchange(http_method, target, given, needs, request, run, &block)
       strict = ResponseBuilder.strict(given[:raise_for_status]) unless needs & RequestBuilder::STRICT == 0
       stream = Native::Stream.new if block
+      source = nil
       status, record, rest =
         @request_builder.call(http_method, target, given, needs, request) do |method, url, flat, content, _, limit, options|
           options[:predicate] &&= RetryPredicate.new(options[:predicate], @response_builder, strict) if options
           options = (options || {}).merge(attempts: run) if run&.attempts?
-          next engine.open(stream, method, url, flat, content, limit, options) if stream
+          if stream
+            source = content if content.is_a?(BodySource)
+            next engine.open(stream, method, url, flat, content, limit, options)
+          end
 
           engine.perform(method, url, flat, content, limit, options)
         end
@@ -141,6 +145,7 @@ module Hecaton
       ended(http_method, strict, status, record, rest)
     ensure
       stream&.close # An interrupt may have come before the block was called, which closes it otherwise.
+      source&.stop
     end
 
     # Reports an outcome, and returns it.

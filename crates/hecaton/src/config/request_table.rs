@@ -30,6 +30,11 @@ options! {
     /// whose connection is closed. With Expect: 100-continue, see `expect_timeout`.
     headers: "fields?";
     /// A String, an IO, a Pathname, or an object that yields Strings by `each`.
+    /// - `each` runs in the thread and fiber that wait for the request. If the request ends first (an early response, a
+    ///   deadline), the next piece raises an exception in `each`, so `ensure` clauses run.
+    /// - A batch, and a request with a block, do other work between two pieces, so there `each` runs in a Fiber of its
+    ///   own. It has its own `Thread.current[:x]` and waits for a Monitor that the caller holds. It holds up the thread
+    ///   where it sleeps, even under a Fiber.scheduler. A piece that another Fiber or Thread yields raises FiberError.
     /// - An IO is read from its position to its end, in pieces while it is sent. An exception from reading ends the
     ///   request and is raised.
     /// - The body has a Content-Length where the size is known (files but those of /proc and /sys, StringIO), or where

@@ -5,18 +5,19 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use hecaton::{Readable, Source};
+use magnus::typed_data::Obj;
 use magnus::value::ReprValue;
 use magnus::{Error, Module, Object, RModule, RString, Ruby, Value, function, method};
 
 use crate::client::Engine;
-use crate::hooks::{HookCalls, RubyHooks};
+use crate::hooks::{HookCalls, KeptHooks, RubyHooks};
 use crate::process::ProcessLocal;
 use crate::{fibers, gvl, process};
 
@@ -222,28 +223,128 @@ pub async fn ended_or_needed<T>(
 /// The parts of Ruby that a waiting request may need.
 pub struct Needs {
     pub ruby_queue: Arc<RubyQueue>,
-    /// A `Hecaton::BodySource`.
-    pub source: Option<Value>,
+    /// A `Hecaton::BodySource`, and its part here.
+    pub source: Option<(Obj<BodySource>, Value)>,
+    /// Whether the request's end is waited for. Else Ruby is to have the head of the response while the body is read.
+    pub to_its_end: bool,
     /// The calls of Ruby that are due.
     pub hook_calls: Option<Arc<HookCalls>>,
     /// The Ruby objects that they call.
     pub ruby_hooks: RubyHooks,
 }
 
-impl Needs {
-    fn serve(&self, ruby: &Ruby) -> Result<(), Error> {
-        self.ruby_queue.take();
-        if let Some(source) = self.source {
-            let _: Value = source.funcall("fill", ())?;
-        }
-        while let Some(call) = self
-            .hook_calls
-            .as_ref()
-            .and_then(|hook_calls| hook_calls.next())
-        {
-            self.ruby_hooks.resolve(ruby, call.about)?;
+/// A request that is waited for in turns: until a piece of its body is needed, or it has ended.
+struct Waiting<F: Future> {
+    going: Mutex<Going<F>>,
+    engine: Arc<Engine>,
+    ruby_queue: Arc<RubyQueue>,
+    source: Option<Arc<Shared>>,
+    hook_calls: Option<Arc<HookCalls>>,
+    /// The objects are arguments of Ruby's call, so the garbage collector sees them as long as it lasts.
+    ruby_hooks: KeptHooks,
+}
+
+struct Going<F: Future> {
+    /// None while it is driven, and after its end.
+    future: Option<ProcessLocal<Pin<Box<F>>>>,
+    output: Option<F::Output>,
+}
+
+/// A `Waiting` of whatever future.
+trait Turn: Send + Sync {
+    /// Drives the request until its body needs a piece: true. False when it has ended. Hooks that are due are called.
+    fn next(&self, ruby: &Ruby) -> Result<bool, Error>;
+}
+
+impl<F> Waiting<F>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    fn lock(&self) -> MutexGuard<'_, Going<F>> {
+        self.going.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Drives it until it has ended, or needs Ruby. An exception of Ruby's drops it.
+    fn drive(&self, ruby: &Ruby, mut future: ProcessLocal<Pin<Box<F>>>) -> Result<(), Error> {
+        let watched = self.ruby_queue.clone();
+        let next = async move {
+            let going = future.anywhere().expect("it was put there").as_mut();
+            let output = ended_or_needed(going, &watched).await;
+            (future, output)
+        };
+        let (future, output) = fibers::wait(ruby, &self.engine, next)?;
+        let mut going = self.lock();
+        match output {
+            Some(output) => going.output = Some(output),
+            None => going.future = Some(future),
         }
         Ok(())
+    }
+
+    fn call_hooks(&self, ruby: &Ruby) -> Result<(), Error> {
+        let Some(hook_calls) = &self.hook_calls else {
+            return Ok(());
+        };
+        while let Some(call) = hook_calls.next() {
+            self.ruby_hooks.of(ruby).resolve(ruby, call.about)?;
+        }
+        Ok(())
+    }
+}
+
+impl<F> Turn for Waiting<F>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    fn next(&self, ruby: &Ruby) -> Result<bool, Error> {
+        loop {
+            if self.engine.shared.reactor.is_inherited() {
+                return Err(process::inherited(ruby, "this request was sent"));
+            }
+            let future = {
+                let mut going = self.lock();
+                if going.output.is_some() {
+                    return Ok(false);
+                }
+                going.future.take()
+            };
+            let message = "the request's body yields in two threads at once, or when its request was given up";
+            let lost = || Error::new(ruby.exception_io_error(), message);
+            self.drive(ruby, future.ok_or_else(lost)?)?;
+            if self.lock().output.is_some() {
+                return Ok(false); // A need that was not looked at is for the wait for the body of the response.
+            }
+            self.ruby_queue.take();
+            self.call_hooks(ruby)?;
+            let needed = |source: &Arc<Shared>| source.lock().needed;
+            if self.source.as_ref().is_some_and(needed) {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+/// Drops the future at the end of its wait, however that ends. Ruby may keep `Turns` longer.
+struct Given<'a, F: Future>(&'a Waiting<F>);
+
+impl<F: Future> Drop for Given<'_, F> {
+    fn drop(&mut self) {
+        let going = self.0.going.lock();
+        let mut going = going.unwrap_or_else(PoisonError::into_inner);
+        going.future = None;
+    }
+}
+
+/// `Hecaton::Native::Turns`, for the body of a request whose thread waits for it alone.
+#[magnus::wrap(class = "Hecaton::Native::Turns", free_immediately, size)]
+struct Turns(Arc<dyn Turn>);
+
+impl Turns {
+    /// Waits until the next piece is needed: true. False when the request has ended.
+    fn next(ruby: &Ruby, this: &Turns) -> Result<bool, Error> {
+        this.0.next(ruby)
     }
 }
 
@@ -258,25 +359,29 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    // Ruby code may fork.
-    let mut future = ProcessLocal::new(Box::pin(future));
-    loop {
-        let watched = needs.ruby_queue.clone();
-        let next = async move {
-            let going = future.anywhere().expect("it was put there").as_mut();
-            let output = ended_or_needed(going, &watched).await;
-            (future, output)
-        };
-        let (going, output) = fibers::wait(ruby, engine, next)?;
-        if let Some(output) = output {
-            return Ok(output);
-        }
-        future = going;
-        needs.serve(ruby)?;
-        if engine.shared.reactor.is_inherited() {
-            return Err(process::inherited(ruby, "this request was sent"));
+    let waiting = Arc::new(Waiting {
+        going: Mutex::new(Going {
+            future: Some(ProcessLocal::new(Box::pin(future))), // Ruby code may fork.
+            output: None,
+        }),
+        engine: engine.clone(),
+        ruby_queue: needs.ruby_queue.clone(),
+        source: needs.source.map(|(native, _)| native.0.clone()),
+        hook_calls: needs.hook_calls.clone(),
+        ruby_hooks: KeptHooks::new(&needs.ruby_hooks),
+    });
+    let _given = Given(&waiting);
+    let turns = match (needs.to_its_end, &needs.source) {
+        (true, Some(_)) => Some(ruby.obj_wrap(Turns(waiting.clone()))),
+        _ => None,
+    };
+    while waiting.next(ruby)? {
+        if let Some((_, source)) = needs.source {
+            let _: Value = source.funcall("fill", (turns,))?;
         }
     }
+    let output = waiting.lock().output.take();
+    output.ok_or_else(|| gvl::bug(ruby, &"a request has ended without an outcome"))
 }
 
 /// Defines the class.
@@ -287,5 +392,7 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("rewound?", method!(BodySource::take_rewound, 0))?;
     class.define_method("give", method!(BodySource::give, 1))?;
     class.define_method("fail", method!(BodySource::fail, 0))?;
-    class.define_method("read_when_ready", method!(BodySource::read_when_ready, 1))
+    class.define_method("read_when_ready", method!(BodySource::read_when_ready, 1))?;
+    let class = crate::define::<Turns>(ruby, native, "Turns")?;
+    class.define_method("next?", method!(Turns::next, 0))
 }

@@ -121,7 +121,8 @@ impl Client {
         let outcome = if source.is_none() && ruby_hooks.is_none() {
             fibers::wait(ruby, &engine, client.send(request))?
         } else {
-            let (client, request, needs) = needs(ruby, client, request, source, ruby_hooks)?;
+            let (client, request, mut needs) = needs(ruby, client, request, source, ruby_hooks)?;
+            needs.to_its_end = true;
             body_source::wait(ruby, &engine, &needs, client.send(request))?
         };
         Ok(ruby.ary_new_from_values(&record::values(ruby, outcome)))
@@ -167,7 +168,9 @@ impl Client {
             let opened = body_source::wait(ruby, &engine, &needs, client.open(request))?;
             (
                 opened,
-                needs.source.map(|source| (needs.ruby_queue, source)),
+                needs
+                    .source
+                    .map(|(native, source)| (needs.ruby_queue, native, source)),
             )
         };
         let values = match opened {
@@ -307,10 +310,10 @@ fn needs(
         hook_calls = Some(due);
         request = ruby_hooks.mark(request, 0);
     }
-    let source = source.map(|(_, source)| source);
     let needs = Needs {
         ruby_queue,
         source,
+        to_its_end: false,
         hook_calls,
         ruby_hooks,
     };

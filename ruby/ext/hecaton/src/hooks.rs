@@ -14,7 +14,7 @@ use hecaton::{
     Changes, Given, GivenFailure, GivenResponse, Hooks, Kind, Outcome, Phase, Request, Response,
     Upcoming,
 };
-use magnus::value::ReprValue;
+use magnus::value::{Opaque, ReprValue};
 use magnus::{Error, RArray, RString, Ruby, TryConvert, Value};
 
 use crate::body_source::RubyQueue;
@@ -66,6 +66,30 @@ pub struct RubyHooks {
     pub features: Option<Value>,
     /// The `Hecaton::Interception::Run`, if there are interceptors.
     pub interception: Option<Value>,
+}
+
+/// The same, for a value that another thread may drop.
+pub struct KeptHooks([Option<Opaque<Value>>; 3]);
+
+impl KeptHooks {
+    /// The caller sees to it that Ruby keeps the objects.
+    pub fn new(hooks: &RubyHooks) -> KeptHooks {
+        KeptHooks(
+            [hooks.predicate, hooks.features, hooks.interception]
+                .map(|hook| hook.map(Opaque::from)),
+        )
+    }
+
+    /// As they were given.
+    pub fn of(&self, ruby: &Ruby) -> RubyHooks {
+        let [predicate, features, interception] =
+            self.0.map(|hook| hook.map(|hook| ruby.get_inner(hook)));
+        RubyHooks {
+            predicate,
+            features,
+            interception,
+        }
+    }
 }
 
 impl RubyHooks {

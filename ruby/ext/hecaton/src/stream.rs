@@ -8,13 +8,14 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use futures_util::lock::{Mutex, OwnedMutexGuard};
 use hecaton::{Error as Failure, Streaming};
+use magnus::typed_data::Obj;
 use magnus::value::Opaque;
 use magnus::{
     DataTypeFunctions, Error, IntoValue, Module, Object, RModule, Ruby, TypedData, Value, function,
     gc, method,
 };
 
-use crate::body_source::{self, Needs, RubyQueue};
+use crate::body_source::{self, BodySource, Needs, RubyQueue};
 use crate::client::Engine;
 use crate::hooks::RubyHooks;
 use crate::process::{self, ProcessLocal};
@@ -26,12 +27,15 @@ use crate::{fibers, gvl, record};
 pub struct Stream {
     /// The source of the request's body, because a server may respond before it has read the request. Not behind the
     /// lock, because a garbage collection reads it while another thread waits for a piece.
-    source: OnceLock<(Arc<RubyQueue>, Opaque<Value>)>,
+    source: OnceLock<Uploading>,
     home: u32,
     closed: Arc<Signal>,
     /// None until the head of the response is there.
     inner: Arc<Mutex<Option<ProcessLocal<Inner>>>>,
 }
+
+/// What needs Ruby, `Hecaton::BodySource`'s part here, and that itself.
+type Uploading = (Arc<RubyQueue>, Opaque<Obj<BodySource>>, Opaque<Value>);
 
 struct Inner {
     // Dropped before the engine: its connection is registered with the engine's reactor.
@@ -59,7 +63,8 @@ impl Inner {
 
 impl DataTypeFunctions for Stream {
     fn mark(&self, marker: &gc::Marker) {
-        if let Some((_, source)) = self.source.get() {
+        if let Some((_, native, source)) = self.source.get() {
+            marker.mark(*native);
             marker.mark(*source);
         }
     }
@@ -82,10 +87,10 @@ impl Stream {
         &self,
         stream: Streaming,
         engine: Arc<Engine>,
-        source: Option<(Arc<RubyQueue>, Value)>,
+        source: Option<(Arc<RubyQueue>, Obj<BodySource>, Value)>,
     ) {
-        if let Some((ruby_queue, source)) = source {
-            let _ = self.source.set((ruby_queue, source.into()));
+        if let Some((ruby_queue, native, source)) = source {
+            let _ = self.source.set((ruby_queue, native.into(), source.into()));
         }
         if let Some(mut inner) = self.inner.try_lock() {
             let engine = Some(engine);
@@ -106,10 +111,11 @@ impl Stream {
                 };
                 let piece = match this.source.get() {
                     None => fibers::wait(ruby, &engine, next)?,
-                    Some((ruby_queue, source)) => {
+                    Some((ruby_queue, native, source)) => {
                         let needs = Needs {
                             ruby_queue: ruby_queue.clone(),
-                            source: Some(ruby.get_inner(*source)),
+                            source: Some((ruby.get_inner(*native), ruby.get_inner(*source))),
+                            to_its_end: false,
                             hook_calls: None,
                             ruby_hooks: RubyHooks::default(),
                         };
