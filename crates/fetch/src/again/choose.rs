@@ -30,7 +30,8 @@ pub enum Pick {
 pub fn choose(
     folder: &Folder,
     base: &Plan,
-    (round, job): (&Folder, &Job),
+    round: &Folder,
+    job: &Job,
     pick: &Pick,
 ) -> Result<Plan> {
     let path = round.inputs();
@@ -46,13 +47,13 @@ pub fn choose(
     for part in &base.parts {
         let (selected, versions) = match pick {
             _ if spared.has(folder, part)? => Default::default(),
-            Pick::Matching(expression) => matching(folder, part.number, (expression, false))?,
-            Pick::Changed(expression) => matching(folder, part.number, (expression, true))?,
+            Pick::Matching(expression) => matching(folder, part.number, expression, false)?,
+            Pick::Changed(expression) => matching(folder, part.number, expression, true)?,
             Pick::Lost => (crate::verify::part(folder, part)?.lost, Versions::new()),
         };
         let index = match selected.is_empty() {
             true => Index::default(),
-            false => copying.part(&Plan::index(folder, part.number)?, (&selected, versions))?,
+            false => copying.part(&Plan::index(folder, part.number)?, &selected, versions)?,
         };
         let text = serde_json::to_vec(&index).expect("an index becomes JSON");
         write_whole(&round.index(part.number), &text)?;
@@ -93,7 +94,8 @@ fn version(record: Record) -> Option<(u64, Version)> {
 fn matching(
     folder: &Folder,
     part: u32,
-    (expression, if_changed): (&Expression, bool),
+    expression: &Expression,
+    if_changed: bool,
 ) -> Result<(RoaringTreemap, Versions)> {
     let mut versions = Versions::new();
     let mut selected = RoaringTreemap::new();
@@ -135,7 +137,8 @@ impl Copying<'_> {
     fn part(
         &mut self,
         index: &Index,
-        (selected, mut versions): (&RoaringTreemap, Versions),
+        selected: &RoaringTreemap,
+        mut versions: Versions,
     ) -> Result<Index> {
         let mut frame = Vec::new();
         for (group, shards) in index.groups.iter().enumerate() {

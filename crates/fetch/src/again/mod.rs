@@ -129,7 +129,7 @@ fn begin(folder: &Folder, lock: &Lock) -> Result<(String, Folder)> {
 }
 
 /// Writes what makes the round: its plan last.
-fn write(round: &Folder, condition: &str, (job, plan): (&Job, &Plan)) -> Result<()> {
+fn write(round: &Folder, condition: &str, job: &Job, plan: &Plan) -> Result<()> {
     write_whole(&condition_of(round), condition.as_bytes())?;
     write_whole(&round.job(), job.to_toml()?.as_bytes())?;
     let text = serde_json::to_vec_pretty(plan).expect("a plan becomes JSON");
@@ -166,7 +166,7 @@ pub fn prepare(
     crate::run::check(&job)?;
     crate::run::check_plan(&job, &base.plan)?;
     let (id, round) = begin(folder, &held)?;
-    let plan = choose(folder, &base.plan, (&round, &job), &pick)?;
+    let plan = choose(folder, &base.plan, &round, &job, &pick)?;
     let plan = Plan {
         round: Some(id),
         ..plan
@@ -175,7 +175,7 @@ pub fn prepare(
         clean_up(folder, &held)?;
         return Ok(None);
     }
-    write(&round, choice.condition(), (&job, &plan))?;
+    write(&round, choice.condition(), &job, &plan)?;
     Ok(Some(Started {
         folder: round,
         job,

@@ -60,14 +60,14 @@ pub fn follow_up(folder: &Folder, done: &Started, lock: &Lock) -> Result<bool> {
     let mut file = InputFile::open(folder)?;
     let mut feed = |take: Take<'_>| {
         let mut parts = parts.iter();
-        parts.try_for_each(|part| hand_over(folder, *part, (&maker, &mut file), take))
+        parts.try_for_each(|part| hand_over(folder, *part, &maker, &mut file, take))
     };
     let plan = regroup(&round, &done.plan, &limits(&done.job), &mut feed)?;
     let plan = Plan {
         round: Some(id),
         ..plan
     };
-    write(&round, CONDITION, (&done.job, &plan))?;
+    write(&round, CONDITION, &done.job, &plan)?;
     Ok(true)
 }
 
@@ -75,7 +75,8 @@ pub fn follow_up(folder: &Folder, done: &Started, lock: &Lock) -> Result<bool> {
 fn hand_over(
     folder: &Folder,
     part: u32,
-    (maker, file): (&Maker, &mut InputFile),
+    maker: &Maker,
+    file: &mut InputFile,
     take: Take<'_>,
 ) -> Result<()> {
     let mut ways: HashMap<u64, Way> = HashMap::new();

@@ -82,9 +82,11 @@ pub struct LeasedParts {
 impl LeasedParts {
     /// One that holds at most so many parts at once.
     pub fn new(
-        (board, notify): (Board, UnboundedSender<Notice>),
+        board: Board,
+        notify: UnboundedSender<Notice>,
         most: usize,
-        (folder, plan): (&Folder, &Plan),
+        folder: &Folder,
+        plan: &Plan,
         shown: String,
     ) -> LeasedParts {
         LeasedParts {

@@ -12,7 +12,7 @@ use super::leased::{Board, LeasedParts, Notice};
 use super::server::shown;
 use super::session::{Session, Topic};
 use crate::error::{Error, Result};
-use crate::run::{Observer, Options, Summary, run_supplied};
+use crate::run::{Observer, Options, Summary, Work, run_supplied};
 use crate::start::Started;
 
 /// The default length of a lease.
@@ -56,11 +56,12 @@ pub fn run_worker(
         .map_err(|error| Error::failed(format!("cannot start a thread: {error}")))?;
     let gone = || Error::failed("the thread that is connected to NATS has ended");
     has_begun.recv().map_err(|_| gone())??;
-    let about = (&started.folder, &started.plan);
     let leased = LeasedParts::new(
-        (board, notify.clone()),
+        board,
+        notify.clone(),
         worker.most,
-        about,
+        &started.folder,
+        &started.plan,
         shown(&worker.url),
     );
     let options = Options {
@@ -69,14 +70,14 @@ pub fn run_worker(
         note_worker: true,
         ..Options::default()
     };
-    let (folder, job) = (&started.folder, (&started.job, &started.plan));
-    let ended = run_supplied(
-        folder,
-        job,
-        (&options, Box::new(leased), worker.most),
+    let work = Work {
+        folder: &started.folder,
+        job: &started.job,
+        plan: &started.plan,
+        options: &options,
         stop,
-        observer,
-    );
+    };
+    let ended = run_supplied(work, Box::new(leased), worker.most, observer);
     let _ = notify.send(Notice::End);
     session.join().map_err(|_| gone())?;
     ended

@@ -161,7 +161,8 @@ fn look(folder: &Folder) -> Result<Reached> {
 /// As [`last`], and when a round cannot be done.
 pub fn rounds(
     folder: &Folder,
-    (now, options): (&Job, &Options),
+    now: &Job,
+    options: &Options,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Option<Products>> {

@@ -37,7 +37,7 @@ pub fn extend(
 ) -> Result<Plan> {
     let path = folder.inputs();
     let spool = Spool::append(&path, rules.part_size)?;
-    let mut sorter = Sorter::new(spool, (folder, &path), rules);
+    let mut sorter = Sorter::new(spool, folder, &path, rules);
     if let Some(repeats) = &mut sorter.repeats {
         note_known(folder, base, repeats, route)?;
     }

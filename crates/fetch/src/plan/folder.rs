@@ -69,7 +69,8 @@ pub trait Mirror: Send + Sync {
     fn commit(
         &self,
         folder: &Folder,
-        attempt: (u32, u32),
+        part: u32,
+        attempt: u32,
         commit: &[u8],
         results: &Path,
     ) -> Result<bool>;

@@ -97,7 +97,7 @@ pub fn make(
     let found = thread::spawn(move || named.iter().map(|path| Identity::of(path)).collect());
     let path = folder.inputs();
     let spool = Spool::create(&path, rules.part_size)?;
-    let mut sorter = Sorter::new(spool, (folder, &path), rules);
+    let mut sorter = Sorter::new(spool, folder, &path, rules);
     let fed = feed(&mut |entry| sorter.take(entry, route))?;
     sorter.refuse_busy(rules).inspect_err(|_| {
         let _ = fs::remove_dir_all(&planned);
@@ -199,7 +199,7 @@ pub(super) struct Sorter {
 }
 
 impl Sorter {
-    pub fn new(spool: Spool, (folder, path): (&Folder, &Path), rules: &PlanLimits) -> Sorter {
+    pub fn new(spool: Spool, folder: &Folder, path: &Path, rules: &PlanLimits) -> Sorter {
         Sorter {
             spool,
             repeats: (!rules.keep_duplicates).then(|| Repeats::new(folder.digests())),

@@ -95,7 +95,7 @@ impl Repeats {
     pub fn finish(mut self) -> io::Result<RoaringTreemap> {
         if let Some(file) = self.file.take() {
             for bin in &file.bins {
-                file.search(bin, (&mut self.first, self.most_held), &mut self.found)?;
+                file.search(bin, &mut self.first, self.most_held, &mut self.found)?;
             }
             fs::remove_file(&self.path)?;
         }
@@ -132,7 +132,8 @@ impl Binned {
     fn search(
         &self,
         bin: &Bin,
-        (seen, most): (&mut HashSet<u128, FixedState>, usize),
+        seen: &mut HashSet<u128, FixedState>,
+        most: usize,
         found: &mut RoaringTreemap,
     ) -> io::Result<()> {
         let turns = bin.entries.div_ceil(most.max(1)) as u128;

@@ -8,6 +8,17 @@ use serde_json::{Map, Value};
 
 use super::{Body, Cell, Columns, Outcome, Validators, Way};
 
+/// An error, as it is recorded.
+#[derive(Clone, Copy)]
+pub struct Failed<'a> {
+    /// Its kind.
+    pub kind: &'a str,
+    /// The phase of the request.
+    pub phase: &'a str,
+    /// A sentence.
+    pub message: &'a str,
+}
+
 /// How an input ended. Unknown values are empty.
 #[derive(Clone, Default)]
 pub struct Ending<'a> {
@@ -39,8 +50,8 @@ pub struct Ending<'a> {
     pub redirect: Option<u16>,
     /// The names of the headers to keep, in lower case.
     pub headers: &'a [String],
-    /// An error: its kind, its phase, and a sentence.
-    pub failure: Option<(&'a str, &'a str, &'a str)>,
+    /// Why there is no response that counts.
+    pub failure: Option<Failed<'a>>,
     /// Why nothing was sent, or nobody knows.
     pub why: Option<&'a str>,
     /// Whether any of the request was sent, where that is in question.

@@ -157,9 +157,9 @@ fields! {
     headers: BTreeMap<String, String> [default, skip_serializing_if = "BTreeMap::is_empty"] = Written::By(headers), [];
     /// The failure: `kind`, `phase` and `message`.
     error: Option<Failure> [default, skip_serializing_if = "Option::is_none"] = Written::Object, [
-        name("error", Text, |it| it.error.as_ref().map(|it| &*it.kind).into(), |it| it.failure.map(|it| it.0).into()).inside("kind"),
-        name("phase", Text, |it| it.error.as_ref().and_then(|it| it.phase.as_deref()).into(), |it| it.failure.map(|it| it.1).into()),
-        name("message", Text, |it| it.error.as_ref().map(|it| &*it.message).into(), |it| it.failure.map(|it| it.2).into()),
+        name("error", Text, |it| it.error.as_ref().map(|it| &*it.kind).into(), |it| it.failure.map(|it| it.kind).into()).inside("kind"),
+        name("phase", Text, |it| it.error.as_ref().and_then(|it| it.phase.as_deref()).into(), |it| it.failure.map(|it| it.phase).into()),
+        name("message", Text, |it| it.error.as_ref().map(|it| &*it.message).into(), |it| it.failure.map(|it| it.message).into()),
     ];
     /// Why it was skipped, is unknown, has no further page, or is not good although its status is.
     why: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,

@@ -11,7 +11,7 @@ mod write;
 use serde::{Deserialize, Serialize};
 
 pub use self::cell::{Cell, Kind, of_json};
-pub use self::ending::{Ending, header};
+pub use self::ending::{Ending, Failed, header};
 pub use self::fields::{
     Body, Elapsed, FIELDS, Failure, Field, Name, Record, Used, Validators, Way, Written, names,
 };

@@ -41,7 +41,7 @@ impl Remote {
             let left = parts.iter().filter(|part| !folder.commit(**part).exists());
             parts = match left.count() {
                 0 => startable(started),
-                _ => Others::default().wait(self, started, (stop, observer))?,
+                _ => Others::default().wait(self, started, stop, observer)?,
             };
         }
         drop(notes);

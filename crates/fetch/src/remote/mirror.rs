@@ -139,7 +139,8 @@ impl Mirror for Remote {
     fn commit(
         &self,
         folder: &Folder,
-        (part, attempt): (u32, u32),
+        part: u32,
+        attempt: u32,
         commit: &[u8],
         results: &Path,
     ) -> Result<bool> {

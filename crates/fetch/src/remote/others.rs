@@ -35,7 +35,8 @@ impl Others {
         &mut self,
         remote: &Remote,
         started: &Started,
-        (stop, observer): (&AtomicBool, &mut dyn Observer),
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
     ) -> Result<Vec<u32>> {
         let mut has_said = false;
         loop {

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use self::headers::headers;
 use self::hosts::{HostHeaders, Own};
-pub use self::onward::{Onward, Step, next_page, step};
+pub use self::onward::{Onward, RedirectLimits, Step, next_page, step};
 use self::parts::Text;
 pub use self::rendered::{Rendered, digest_of};
 pub use self::robots::Naming;
@@ -206,7 +206,7 @@ impl Maker {
         let own = self.hosts.headers(&rendered.url);
         let template = own.map_or(&self.defaults, |own| own.template(false));
         let key = self.keys_of.map(|job| (job, number));
-        self.made((template, own), rendered, key)
+        self.made(template, own, rendered, key)
     }
 
     /// The engine's request for where a redirect led. Beyond the origin of the input, no credentials are sent, and so
@@ -230,12 +230,13 @@ impl Maker {
         let usual = &self.onward[usize::from(onward.has_left)][usize::from(onward.is_get)];
         let template = own.map_or(usual, |own| own.template(onward.is_get));
         let key = key.map(|job| (job, number));
-        self.made((template, own), &rendered, key)
+        self.made(template, own, &rendered, key)
     }
 
     fn made(
         &self,
-        (template, own): (&Arc<hecaton::Template>, Option<&Own>),
+        template: &Arc<hecaton::Template>,
+        own: Option<&Own>,
         rendered: &Rendered<'_>,
         key: Option<(Uuid, u64)>,
     ) -> std::result::Result<Request, String> {

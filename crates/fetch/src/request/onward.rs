@@ -39,13 +39,23 @@ pub enum Step {
     Refused(Option<String>, String),
 }
 
+/// Which redirects are followed.
+#[derive(Clone, Copy, Debug)]
+pub struct RedirectLimits {
+    /// How many of an input.
+    pub most: u32,
+    /// Where to.
+    pub reach: Reach,
+}
+
 /// The next step after a response with this status and these header fields. `rendered` is the input's request,
-/// `earlier` the redirects so far, `most` how many are followed, and `reach` where to.
+/// and `earlier` the redirects so far.
 pub fn step<'a>(
-    (status, fields): (u16, impl Iterator<Item = (&'a str, &'a [u8])>),
+    status: u16,
+    fields: impl Iterator<Item = (&'a str, &'a [u8])>,
     rendered: &Rendered<'_>,
     earlier: Option<&Onward>,
-    (most, reach): (u32, Reach),
+    limits: RedirectLimits,
 ) -> Step {
     if !Redirect::is_one(status) {
         return Step::Stay;
@@ -63,7 +73,7 @@ pub fn step<'a>(
         );
     };
     let followed = earlier.map_or(0, |onward| onward.followed);
-    if let Some(why) = refusal(&here, &there, (followed, most), reach) {
+    if let Some(why) = refusal(&here, &there, followed, limits) {
         let is_public = there.username().is_empty() && there.password().is_none();
         return Step::Refused(is_public.then_some(url), why);
     }
@@ -95,7 +105,7 @@ pub fn next_page(
     let here = earlier.map_or(&*rendered.url, |onward| &onward.url);
     let (here, there, url) =
         resolve(here, found).ok_or_else(|| format!("{found:?} is not a URL"))?;
-    match refusal(&here, &there, (0, 1), reach) {
+    match refusal(&here, &there, 0, RedirectLimits { most: 1, reach }) {
         Some(why) => Err(why),
         None => Ok(Onward {
             has_left: earlier.is_some_and(|onward| onward.has_left)
@@ -117,7 +127,9 @@ fn resolve(here: &str, location: &str) -> Option<(Url, Url, String)> {
     Some((Url::parse(here).ok()?, there, url))
 }
 
-fn refusal(here: &Url, there: &Url, (followed, most): (u32, u32), reach: Reach) -> Option<String> {
+/// Why a redirect is not followed, after so many others.
+fn refusal(here: &Url, there: &Url, followed: u32, limits: RedirectLimits) -> Option<String> {
+    let RedirectLimits { most, reach } = limits;
     if !matches!(there.scheme(), "http" | "https") {
         let scheme = there.scheme();
         return Some(format!(
@@ -200,7 +212,14 @@ mod tests {
         most: u32,
     ) -> Step {
         let fields = location.into_iter().map(|value| ("location", value));
-        super::step((status, fields), rendered, earlier, (most, Reach::Any))
+        let reach = Reach::Any;
+        super::step(
+            status,
+            fields,
+            rendered,
+            earlier,
+            RedirectLimits { most, reach },
+        )
     }
 
     fn rendered<'a>(original: &'a Rendered<'a>, onward: &'a Onward) -> Rendered<'a> {

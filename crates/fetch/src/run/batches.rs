@@ -87,7 +87,7 @@ impl Batches {
 
     /// Chooses the way of the next request of a slot, by the position of its host's settings and whether the host is
     /// one's own.
-    pub fn choose(&mut self, slot: u32, (host, is_own): (Option<usize>, bool), now: Instant) {
+    pub fn choose(&mut self, slot: u32, host: Option<usize>, is_own: bool, now: Instant) {
         let slot = slot as usize;
         let last = self.taken.len() - 1;
         let list = host.filter(|host| matches!(self.turns.of_hosts.get(*host), Some(Some(_))));
@@ -111,7 +111,7 @@ impl Batches {
 
     /// Notes how the request of a slot ended, and says whose failure it is if it is one. `lost`: how many tries in a
     /// row were lost by proxies before it.
-    pub fn blame(&mut self, slot: u32, (outcome, lost): (&Outcome, u32), now: Instant) -> Blame {
+    pub fn blame(&mut self, slot: u32, outcome: &Outcome, lost: u32, now: Instant) -> Blame {
         let Some(chosen) = self.of_slots.get(slot as usize).copied() else {
             return Blame::Host;
         };
@@ -122,8 +122,9 @@ impl Batches {
         let is_lost = match said(outcome, url) {
             Said::Unconnected => true,
             Said::Nothing => {
-                let tried = (chosen.at, lost as usize + 1);
-                self.health.is_silent(chosen.proxy, tried, list.len())
+                let tried = lost as usize + 1;
+                let health = &self.health;
+                health.is_silent(chosen.proxy, chosen.at, tried, list.len())
             }
             Said::Unclear => return Blame::Host,
             Said::Something => {

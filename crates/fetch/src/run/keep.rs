@@ -13,14 +13,13 @@ use http::StatusCode;
 
 use super::body_name::BodyName;
 use super::checksum::Checksums;
-use super::line::{KeptResponse, Tried, of_response};
+use super::line::{KeptResponse, TriedRequest, of_response};
 use super::response_facts::ResponseFacts;
 use crate::error::{Error, Result, at};
 use crate::expression::{Expression, KnownFields};
 use crate::job::{BodyStorage, ResultSettings};
 use crate::plan::{Folder, Planned};
 use crate::record::Ending;
-use crate::request::Rendered;
 use crate::segment::Recovered;
 use crate::sink::{
     Digested, Digests, Files, Large, Partials, Sink, StoredResponse, TarShards, Warc, Whole, cut,
@@ -96,7 +95,8 @@ impl Keeper {
     pub fn new(
         settings: &ResultSettings,
         decode: bool,
-        (folder, round): (&Folder, Option<&str>),
+        folder: &Folder,
+        round: Option<&str>,
     ) -> Result<Keeper> {
         let check = settings.check.as_deref().map(Expression::parse).transpose();
         let takes = settings
@@ -238,8 +238,8 @@ impl Keeper {
         let bodies = self.home.join(BODIES);
         let mut digests = self.digests();
         digests.sha256 |= matches!(self.storage, BodyStorage::Warc);
-        let of = (&*self.prefix_of_part(part), attempt);
-        Partials::take_over(&bodies, of, digests).map_err(at("move files below", &bodies))
+        Partials::take_over(&bodies, &self.prefix_of_part(part), attempt, digests)
+            .map_err(at("move files below", &bodies))
     }
 
     /// Where the bodies of an attempt at a part go: under a name that no other attempt uses, for whoever is late must
@@ -301,7 +301,7 @@ impl Keeper {
                 });
                 let last = names.rfind(|(name, _)| is_of(name, &prefix));
                 let is_kept = |number| known.done.contains(number);
-                cut_archives(&home, &prefix, (last, &is_kept))
+                cut_archives(&home, &prefix, last, &is_kept)
             }
         }
     }
@@ -313,10 +313,11 @@ impl Keeper {
     pub fn keep(
         &self,
         sink: &mut Sink,
-        (planned, rendered): (&Planned, &Rendered<'_>),
-        tried: &Tried,
-        (response, arrived): (&Response, Arrived),
+        request: &TriedRequest<'_>,
+        response: &Response,
+        arrived: Arrived,
     ) -> io::Result<KeptResponse<'_>> {
+        let (planned, rendered) = (request.planned, request.rendered);
         let bytes = arrived.length(response);
         let digested = self.digested(response, &arrived).clone();
         let whole = arrived.whole;
@@ -325,20 +326,16 @@ impl Keeper {
             true => Taken::default(),
             false => take_all(&self.takes, response.body(), content_type(response)),
         };
-        // A response without content by its status has no values, and is what it should be.
-        let has_content = response.status() != 204 && rendered.method != "HEAD";
         let facts = ResponseFacts {
             planned,
             ending: &Ending {
                 bytes: Some(bytes),
-                ..of_response((planned, rendered), tried, response)
+                ..of_response(request, response)
             },
             response,
             taken: &taken.values,
         };
-        let (ok, undecided) = self.judge(&facts, has_content);
-        let why = taken.why.filter(|_| ok && has_content).or(undecided);
-        let ok = ok && why.is_none();
+        let (ok, why) = self.judge(&facts, rendered.method != "HEAD", taken.why);
         let name = self.name.as_ref();
         let name = name.map(|name| name.wanted(planned, &rendered.url, response));
         let body = match self.storage {
@@ -346,7 +343,7 @@ impl Keeper {
             _ => self.with_stored(
                 planned.number,
                 name.as_deref(),
-                tried.begun,
+                request.tried.begun,
                 response,
                 |stored| match whole {
                     Some(whole) => sink.adopt(stored, whole),
@@ -368,21 +365,35 @@ impl Keeper {
         })
     }
 
-    /// Whether a response is good, and why `--check` does not tell if it needs what cannot be read.
-    fn judge(&self, facts: &ResponseFacts<'_>, has_content: bool) -> (bool, Option<String>) {
-        let Some(check) = &self.check else {
-            return (facts.response.status() < 300, None);
-        };
-        match check.decide(facts) {
-            Ok(true) => (true, None),
+    /// Whether a response is good, and why it is not if its status does not say that: `untaken` says why a value could
+    /// not be taken. A response without content, by its method or its status, has no values, and is what it should be.
+    fn judge(
+        &self,
+        facts: &ResponseFacts<'_>,
+        may_have_content: bool,
+        untaken: Option<String>,
+    ) -> (bool, Option<String>) {
+        let status = facts.response.status();
+        let has_content = may_have_content && status != 204;
+        let (ok, undecided) = match self
+            .check
+            .as_ref()
+            .map(|check| (check, check.decide(facts)))
+        {
+            None => (status < 300, None),
+            Some((_, Ok(true))) => (true, None),
             // A status that is good by itself does not say what is wrong.
-            Ok(false) if facts.response.status() < 300 => {
+            Some((check, Ok(false))) if status < 300 => {
                 (false, Some(format!("--check is false: {check}")))
             }
-            Ok(false) => (false, None),
-            Err(why) if has_content => (false, Some(format!("--check cannot tell: {why}"))),
-            Err(_) => (check.holds(facts), None),
-        }
+            Some((_, Ok(false))) => (false, None),
+            Some((_, Err(why))) if has_content => {
+                (false, Some(format!("--check cannot tell: {why}")))
+            }
+            Some((check, Err(_))) => (check.holds(facts), None),
+        };
+        let why = untaken.filter(|_| ok && has_content).or(undecided);
+        (ok && why.is_none(), why)
     }
 
     /// Notes that a response of an earlier round still holds, where the place of bodies has a form for that.
@@ -392,13 +403,11 @@ impl Keeper {
     pub fn revisit(
         &self,
         sink: &mut Sink,
-        planned: &Planned,
-        begun: SystemTime,
+        request: &TriedRequest<'_>,
         response: &Response,
     ) -> io::Result<()> {
-        self.with_stored(planned.number, None, begun, response, |stored| {
-            sink.revisit(stored)
-        })
+        let (number, begun) = (request.planned.number, request.tried.begun);
+        self.with_stored(number, None, begun, response, |stored| sink.revisit(stored))
     }
 
     /// How many bytes the file of a large body must have free before it.
@@ -451,7 +460,8 @@ type Last<'a> = (&'a str, u64);
 fn cut_archives(
     home: &Path,
     prefix: &str,
-    (last, is_kept): (Option<Last<'_>>, &dyn Fn(u64) -> bool),
+    last: Option<Last<'_>>,
+    is_kept: &dyn Fn(u64) -> bool,
 ) -> Result<()> {
     for entry in std::fs::read_dir(home).into_iter().flatten().flatten() {
         let (name, path) = (entry.file_name(), entry.path());
@@ -492,6 +502,8 @@ mod tests {
     use super::*;
     use crate::plan::Content;
     use crate::record::Columns;
+    use crate::request::Rendered;
+    use crate::run::line::Tried;
 
     /// The response "good".
     fn good() -> Response {
@@ -520,7 +532,7 @@ mod tests {
             body: BodyStorage::None,
             ..ResultSettings::default()
         };
-        let keeper = Keeper::new(&settings, true, (&Folder::at(home.path()), None)).unwrap();
+        let keeper = Keeper::new(&settings, true, &Folder::at(home.path()), None).unwrap();
         let (response, arrived) = (good(), Arrived::default());
         // Those of another body, which nothing may make anew.
         let other = keeper.digests().of(b"other");
@@ -547,8 +559,12 @@ mod tests {
             page: None,
         };
         let mut sink = keeper.sink(0, 0).unwrap();
-        let about = (&planned, &rendered);
-        let kept = keeper.keep(&mut sink, about, &tried, (&response, arrived));
+        let request = TriedRequest {
+            planned: &planned,
+            rendered: &rendered,
+            tried: &tried,
+        };
+        let kept = keeper.keep(&mut sink, &request, &response, arrived);
         assert_eq!(kept.unwrap().sha256, named);
     }
 }

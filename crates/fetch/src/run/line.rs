@@ -1,14 +1,14 @@
 //! Turns outcomes into lines of the results: collects the facts of each outcome for `record::write`.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use hecaton::{Attempt, Error, Response};
+use hecaton::{Error, Response};
 use serde_json::{Map, Value};
 
 use super::instants::Clock;
 use super::validators::validators;
 use crate::plan::{Content, Planned, Way};
-use crate::record::{Body, Ending, Outcome, write};
+use crate::record::{Body, Ending, Failed, Outcome, write};
 use crate::request::Rendered;
 
 /// Writes lines into a buffer.
@@ -27,6 +27,26 @@ pub struct Tried {
     pub location: Option<String>,
     /// The number of the page, if the job follows pages.
     pub page: Option<u32>,
+}
+
+/// An input whose request was tried.
+#[derive(Clone, Copy)]
+pub struct TriedRequest<'a> {
+    /// The input.
+    pub planned: &'a Planned,
+    /// Its request.
+    pub rendered: &'a Rendered<'a>,
+    /// The facts of the request besides its response.
+    pub tried: &'a Tried,
+}
+
+/// The outcome of an input for which no request is sent, or no further one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unsent<'a> {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// Why it is not sent.
+    pub why: &'a str,
 }
 
 /// What was sent for an input that gets no further request.
@@ -72,14 +92,12 @@ impl RecordWriter {
     pub fn response(
         &mut self,
         out: &mut Vec<u8>,
-        about: (&Planned, &Rendered<'_>),
-        tried: &Tried,
+        request: &TriedRequest<'_>,
         response: &Response,
         kept: KeptResponse<'_>,
     ) {
         let ending = Ending {
             ok: Some(kept.ok),
-            at: self.clock.text(tried.begun),
             headers: kept.headers,
             bytes: Some(kept.bytes),
             digest: kept.digest,
@@ -90,187 +108,155 @@ impl RecordWriter {
             more: kept.next.is_some(),
             onward: kept.next.as_ref(),
             why: kept.why.as_deref(),
-            validators: validators(about.1, response),
-            ..of_response(about, tried, response)
+            validators: validators(request.rendered, response),
+            ..of_response(request, response)
         };
-        write(out, &ending);
+        self.write(out, request, ending);
     }
 
     /// A response that has not changed since an earlier round, and whether it was good.
     pub fn unchanged(
         &mut self,
         out: &mut Vec<u8>,
-        about: (&Planned, &Rendered<'_>),
-        tried: &Tried,
+        request: &TriedRequest<'_>,
         response: &Response,
         ok: bool,
     ) {
         let ending = Ending {
             outcome: Outcome::Unchanged,
             ok: Some(ok),
-            at: self.clock.text(tried.begun),
             bytes: None,
-            ..of_response(about, tried, response)
+            ..of_response(request, response)
         };
-        write(out, &ending);
+        self.write(out, request, ending);
     }
 
     /// A redirect to a host of another part, which a later round follows.
     pub fn onward(
         &mut self,
         out: &mut Vec<u8>,
-        about: (&Planned, &Rendered<'_>),
-        (tried, way): (&Tried, &Way),
+        request: &TriedRequest<'_>,
         response: &Response,
+        way: &Way,
     ) {
         let ending = Ending {
             outcome: Outcome::Onward,
             ok: Some(false),
-            at: self.clock.text(tried.begun),
             onward: Some(way),
             bytes: None,
-            ..of_response(about, tried, response)
+            ..of_response(request, response)
         };
-        write(out, &ending);
+        self.write(out, request, ending);
     }
 
     /// A failure.
-    pub fn error(
-        &mut self,
-        out: &mut Vec<u8>,
-        about: (&Planned, &Rendered<'_>),
-        tried: &Tried,
-        error: &Error,
-    ) {
-        let what = (
-            kind_name(error.kind()),
-            error.phase().name(),
-            error.detail(),
-        );
-        let way = (error.sent(), error.elapsed(), error.attempts().last());
-        self.failed(out, about, (tried, None), what, way);
+    pub fn error(&mut self, out: &mut Vec<u8>, request: &TriedRequest<'_>, error: &Error) {
+        let ending = Ending {
+            failure: Some(Failed {
+                kind: kind_name(error.kind()),
+                phase: error.phase().name(),
+                message: error.detail(),
+            }),
+            ..of_error(request, error, Outcome::Error)
+        };
+        self.write(out, request, ending);
     }
 
     /// A request of a method that must not be repeated, which failed after it was sent.
-    pub fn unknown(
-        &mut self,
-        out: &mut Vec<u8>,
-        (planned, rendered): (&Planned, &Rendered<'_>),
-        tried: &Tried,
-        error: &Error,
-    ) {
+    pub fn unknown(&mut self, out: &mut Vec<u8>, request: &TriedRequest<'_>, error: &Error) {
         let why = format!("{}: {}", kind_name(error.kind()), error.detail());
         let ending = Ending {
             why: Some(&why),
-            sent: Some(error.sent()),
-            at: self.clock.text(tried.begun),
-            took: Some(error.elapsed()),
-            attempt: error.attempts().last(),
-            ..of_try((planned, rendered), tried, Outcome::Unknown)
+            ..of_error(request, error, Outcome::Unknown)
         };
-        write(out, &ending);
+        self.write(out, request, ending);
     }
 
-    /// A redirect that is not followed, and why.
+    /// A response that is of no use, with the kind of error and why.
     pub fn refused(
         &mut self,
         out: &mut Vec<u8>,
-        about: (&Planned, &Rendered<'_>),
-        tried: &Tried,
+        request: &TriedRequest<'_>,
         response: &Response,
+        kind: &str,
         why: &str,
     ) {
-        let way = (true, response.elapsed(), response.attempts().last());
-        let tried = (tried, Some(response));
-        self.failed(out, about, tried, ("redirect", "read", why), way);
-    }
-
-    /// A response whose body is of no use, with the kind of error and why.
-    pub fn without_body(
-        &mut self,
-        out: &mut Vec<u8>,
-        about: (&Planned, &Rendered<'_>),
-        tried: &Tried,
-        response: &Response,
-        (kind, why): (&str, &str),
-    ) {
-        let way = (true, response.elapsed(), response.attempts().last());
-        let tried = (tried, Some(response));
-        self.failed(out, about, tried, (kind, "read", why), way);
-    }
-
-    fn failed(
-        &mut self,
-        out: &mut Vec<u8>,
-        about: (&Planned, &Rendered<'_>),
-        (tried, response): (&Tried, Option<&Response>),
-        failure: (&str, &str, &str),
-        (sent, took, attempt): (bool, Duration, Option<&Attempt>),
-    ) {
         let ending = Ending {
-            failure: Some(failure),
-            response,
-            sent: Some(sent),
-            at: self.clock.text(tried.begun),
-            took: Some(took),
-            attempt,
-            ..of_try(about, tried, Outcome::Error)
+            outcome: Outcome::Error,
+            ok: Some(false),
+            failure: Some(Failed {
+                kind,
+                phase: "read",
+                message: why,
+            }),
+            sent: Some(true),
+            bytes: None,
+            ..of_response(request, response)
         };
-        write(out, &ending);
+        self.write(out, request, ending);
     }
 
-    /// An input for which no request is sent, or no further one, and why.
+    /// An input for which no request is sent, or no further one, and what was sent of it.
     pub fn unsent(
         &mut self,
         out: &mut Vec<u8>,
-        about: (&Planned, Option<&Rendered<'_>>),
-        (outcome, why): (Outcome, &str),
+        planned: &Planned,
+        rendered: Option<&Rendered<'_>>,
+        unsent: Unsent<'_>,
         sent: &Sent<'_>,
     ) {
         let ending = Ending {
-            why: Some(why),
+            why: Some(unsent.why),
             attempts: sent.attempts,
             location: sent.location,
             redirect: sent.redirect,
             page: sent.page,
-            ..of(about, outcome)
+            ..of(planned, rendered, unsent.outcome)
         };
         write(out, &ending);
+    }
+
+    /// Writes the line of a request with the time of its last try.
+    fn write(&mut self, out: &mut Vec<u8>, request: &TriedRequest<'_>, ending: Ending<'_>) {
+        let at = self.clock.text(request.tried.begun);
+        write(out, &Ending { at, ..ending });
     }
 }
 
 /// The facts about a response before anything is decided about it.
-pub fn of_response<'a>(
-    about: (&'a Planned, &'a Rendered<'_>),
-    tried: &'a Tried,
-    response: &'a Response,
-) -> Ending<'a> {
+pub fn of_response<'a>(request: &TriedRequest<'a>, response: &'a Response) -> Ending<'a> {
     Ending {
         ok: None,
         response: Some(response),
         bytes: Some(response.body().len() as u64),
         took: Some(response.elapsed()),
         attempt: response.attempts().last(),
-        ..of_try(about, tried, Outcome::Response)
+        ..of_try(request, Outcome::Response)
     }
 }
 
-fn of_try<'a>(
-    (planned, rendered): (&'a Planned, &'a Rendered<'_>),
-    tried: &'a Tried,
-    outcome: Outcome,
-) -> Ending<'a> {
+fn of_error<'a>(request: &TriedRequest<'a>, error: &'a Error, outcome: Outcome) -> Ending<'a> {
     Ending {
-        location: tried.location.as_deref(),
-        page: tried.page,
-        attempts: tried.attempts,
-        ..of((planned, Some(rendered)), outcome)
+        sent: Some(error.sent()),
+        took: Some(error.elapsed()),
+        attempt: error.attempts().last(),
+        ..of_try(request, outcome)
+    }
+}
+
+fn of_try<'a>(request: &TriedRequest<'a>, outcome: Outcome) -> Ending<'a> {
+    Ending {
+        location: request.tried.location.as_deref(),
+        page: request.tried.page,
+        attempts: request.tried.attempts,
+        ..of(request.planned, Some(request.rendered), outcome)
     }
 }
 
 /// The facts about every input.
 fn of<'a>(
-    (planned, rendered): (&'a Planned, Option<&'a Rendered<'_>>),
+    planned: &'a Planned,
+    rendered: Option<&'a Rendered<'_>>,
     outcome: Outcome,
 ) -> Ending<'a> {
     let columns = match &planned.held {
@@ -336,8 +322,12 @@ mod tests {
         let mut out = Vec::new();
         RecordWriter::default().unsent(
             &mut out,
-            (&planned, Some(&rendered)),
-            (Outcome::Skipped, "duplicate"),
+            &planned,
+            Some(&rendered),
+            Unsent {
+                outcome: Outcome::Skipped,
+                why: "duplicate",
+            },
             &Sent::default(),
         );
         let record: Record = serde_json::from_slice(&out).unwrap();

@@ -16,6 +16,15 @@ use crate::job::{Job, Network};
 /// The host of `--resolve` that stands for all.
 const ANY: &str = "*";
 
+/// A URL that leads to another.
+#[derive(Clone, Copy, Debug)]
+pub struct Referrer<'a> {
+    /// The URL.
+    pub url: &'a str,
+    /// Whether its host is one's own.
+    pub is_own: bool,
+}
+
 /// The hosts that the user wrote as their own.
 #[derive(Clone, Debug, Default)]
 pub struct OwnHosts {
@@ -44,8 +53,8 @@ impl OwnHosts {
     }
 
     /// Whether the host of a URL is one's own to which a request leads from another URL, whose host may be one's own.
-    pub fn leads(&self, (here, is_own): (&str, bool), (there, foreign): (&str, bool)) -> bool {
-        self.is_named(there, foreign) || is_own && is_same_site(here, there)
+    pub fn leads(&self, from: Referrer<'_>, there: &str, foreign: bool) -> bool {
+        self.is_named(there, foreign) || from.is_own && is_same_site(from.url, there)
     }
 
     fn is_named(&self, url: &str, foreign: bool) -> bool {
@@ -112,8 +121,8 @@ impl Clients {
     }
 
     /// See [`OwnHosts::leads`].
-    pub fn leads(&self, here: (&str, bool), there: &str) -> bool {
-        self.hosts.leads(here, (there, is_foreign(there)))
+    pub fn leads(&self, from: Referrer<'_>, there: &str) -> bool {
+        self.hosts.leads(from, there, is_foreign(there))
     }
 }
 
@@ -216,8 +225,9 @@ mod tests {
     #[test]
     fn a_redirect_keeps_what_the_list_says_within_its_site() {
         let all = hosts(|job| job.pace.own_hosts = true);
-        let leads =
-            |here: &str, is_own, there: &str| all.leads((here, is_own), (there, is_foreign(there)));
+        let leads = |url: &str, is_own, there: &str| {
+            all.leads(Referrer { url, is_own }, there, is_foreign(there))
+        };
         assert!(leads(
             "http://shop.example/",
             true,

@@ -74,7 +74,8 @@ impl Paging {
     /// The step after the page that came, and the pages that the input has had by then.
     pub fn following(
         &self,
-        (response, rendered): (&Response, &Rendered<'_>),
+        response: &Response,
+        rendered: &Rendered<'_>,
         pending: &Pending,
     ) -> (Following, Pages) {
         let mut pages = pending.pages.as_deref().cloned().unwrap_or_default();
@@ -83,7 +84,7 @@ impl Paging {
             .seen
             .extend([digest_of(&rendered.url), digest_of(here)]);
         pages.number += 1;
-        let followed = self.find(response, (rendered, pending), &mut pages);
+        let followed = self.find(response, rendered, pending, &mut pages);
         let following = match followed {
             Ok(None) => Following::Nothing,
             Ok(Some(onward)) => Following::Page(onward),
@@ -95,21 +96,22 @@ impl Paging {
     fn find(
         &self,
         response: &Response,
-        (rendered, pending): (&Rendered<'_>, &Pending),
+        rendered: &Rendered<'_>,
+        pending: &Pending,
         pages: &mut Pages,
     ) -> std::result::Result<Option<Onward>, Unfetched> {
         let links = response.headers();
         let links = links.filter(|(name, _)| name.eq_ignore_ascii_case("link"));
         let content_type = response.header("content-type");
         let content_type = content_type.and_then(|value| std::str::from_utf8(value).ok());
-        let body = (&response.body()[..], content_type);
-        let Some(found) = self.next.find(body, links.map(|(_, value)| value))? else {
+        let links = links.map(|(_, value)| value);
+        let Some(found) = self.next.find(response.body(), content_type, links)? else {
             return Ok(None);
         };
         let here = pending.onward.as_ref().map_or(&*rendered.url, |it| &it.url);
         let url = match found {
             Found::Url(url) => url,
-            Found::Parameter(name, value) => with_parameter(here, (&name, &value)),
+            Found::Parameter(name, value) => with_parameter(here, &name, &value),
         };
         let onward = next_page(&url, rendered, pending.onward.as_deref(), self.reach);
         let onward = onward.map_err(|why| Unfetched {
@@ -134,7 +136,7 @@ impl Paging {
 }
 
 /// A URL with another value of a parameter of its query. The other parameters stay as they are.
-fn with_parameter(url: &str, (name, value): (&str, &str)) -> String {
+fn with_parameter(url: &str, name: &str, value: &str) -> String {
     let url = url.split('#').next().unwrap_or(url);
     let (path, query) = url.split_once('?').unwrap_or((url, ""));
     let is_other = |pair: &&str| !pair.is_empty() && pair.split('=').next() != Some(name);
@@ -163,7 +165,7 @@ mod tests {
             ),
             ("http://h/x?cc=1", "http://h/x?cc=1&c=a%2Fb%3D"),
         ] {
-            assert_eq!(with_parameter(url, ("c", "a/b=")), expected, "{url}");
+            assert_eq!(with_parameter(url, "c", "a/b="), expected, "{url}");
         }
     }
 }

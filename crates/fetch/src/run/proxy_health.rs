@@ -87,7 +87,7 @@ impl ProxyHealth {
     /// Whether a request without a response is the failure of its proxy, and not of its host. The request began at
     /// `begun`, and `tried` proxies in a row, of `all`, gave it no response. The host is to blame if the proxy has
     /// responded to another request since `begun`, or if all proxies were tried.
-    pub fn is_silent(&self, proxy: usize, (begun, tried): (Instant, usize), all: usize) -> bool {
+    pub fn is_silent(&self, proxy: usize, begun: Instant, tried: usize, all: usize) -> bool {
         let responded = self.0[proxy].responded;
         responded.is_none_or(|at| at <= begun) && tried < all
     }
@@ -137,13 +137,13 @@ mod tests {
     #[test]
     fn silence_is_the_hosts_if_the_proxy_responds_to_others_or_all_are_silent() {
         let (mut health, now) = (ProxyHealth::new(2), Instant::now());
-        assert!(health.is_silent(0, (now, 1), 2));
-        assert!(!health.is_silent(0, (now, 2), 2));
-        assert!(!health.is_silent(0, (now, 1), 1));
+        assert!(health.is_silent(0, now, 1, 2));
+        assert!(!health.is_silent(0, now, 2, 2));
+        assert!(!health.is_silent(0, now, 1, 1));
         health.worked(0, now + FIRST_REST);
-        assert!(!health.is_silent(0, (now, 1), 2));
-        assert!(health.is_silent(0, (now + FIRST_REST, 1), 2));
-        assert!(health.is_silent(1, (now, 1), 2));
+        assert!(!health.is_silent(0, now, 1, 2));
+        assert!(health.is_silent(0, now + FIRST_REST, 1, 2));
+        assert!(health.is_silent(1, now, 1, 2));
     }
 
     #[test]

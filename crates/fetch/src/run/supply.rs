@@ -92,6 +92,16 @@ pub struct GivenParts {
     looked: Instant,
 }
 
+/// How far the parts of a list are.
+pub struct Found {
+    /// Those that are not done.
+    pub given: GivenParts,
+    /// How the inputs of the others ended.
+    pub tally: Tally,
+    /// How many others there are.
+    pub done: u64,
+}
+
 impl Supply for GivenParts {
     fn next(&mut self) -> Option<u32> {
         match self.to_do.front().copied() {
@@ -154,13 +164,8 @@ impl GivenParts {
         self.to_do.len()
     }
 
-    /// The parts of this list that are not done; an empty list means all parts. Also the tally and the number of the
-    /// parts that are done.
-    pub fn find(
-        folder: &Folder,
-        (job, plan): (&Job, &Plan),
-        parts: &[u32],
-    ) -> Result<(GivenParts, (Tally, u64))> {
+    /// The parts of this list, done or not; an empty list means all parts.
+    pub fn find(folder: &Folder, job: &Job, plan: &Plan, parts: &[u32]) -> Result<Found> {
         let (mut tally, mut done, mut to_do) = (Tally::default(), 0, VecDeque::new());
         let all: Vec<u32> = plan.parts.iter().map(|part| part.number).collect();
         let selected = if parts.is_empty() { &all } else { parts };
@@ -196,7 +201,7 @@ impl GivenParts {
             elsewhere: Vec::new(),
             looked: Instant::now(),
         };
-        Ok((given, (tally, done)))
+        Ok(Found { given, tally, done })
     }
 }
 

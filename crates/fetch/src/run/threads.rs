@@ -69,24 +69,36 @@ pub struct Summary {
     pub written: u64,
 }
 
+/// The work of a run.
+#[derive(Clone, Copy)]
+pub struct Work<'a> {
+    /// The folder of the job.
+    pub folder: &'a Folder,
+    /// The job.
+    pub job: &'a Job,
+    /// Its plan.
+    pub plan: &'a Plan,
+    /// The options of the run.
+    pub options: &'a Options,
+    /// Set once someone ends the run.
+    pub stop: &'a AtomicBool,
+}
+
 /// The parts of a run that all of its threads share.
 pub struct Shared<'a> {
-    pub folder: &'a Folder,
-    pub job: &'a Job,
-    pub plan: &'a Plan,
-    pub options: &'a Options,
+    pub work: Work<'a>,
     /// How many threads there are.
     pub threads: usize,
     /// Most parts that a thread works on at once.
     pub most_open: usize,
     /// Cookies and memory are shared with these clients, and connections are not.
-    pub clients: &'a Clients,
+    pub clients: Clients,
     /// The proxies that requests take in turn.
-    pub proxies: &'a Proxies,
+    pub proxies: Proxies,
     /// The inputs that the plan found to be duplicates.
-    pub repeats: &'a RoaringTreemap,
-    pub supply: &'a SharedSupply,
-    pub slots: &'a Slots,
+    pub repeats: RoaringTreemap,
+    pub supply: SharedSupply,
+    pub slots: Slots,
     /// The health of the hosts that several parts send to.
     pub healths: Arc<Healths>,
     /// Bytes of bodies that came whole.
@@ -95,16 +107,39 @@ pub struct Shared<'a> {
     /// The bandwidths of single hosts, if any has its own.
     pub host_bandwidths: Option<Arc<HostBandwidths>>,
     begun: Instant,
-    /// Someone ended the run.
-    stop: &'a AtomicBool,
     /// A thread failed.
-    has_failed: &'a AtomicBool,
+    has_failed: AtomicBool,
 }
 
-impl Shared<'_> {
+impl<'a> Shared<'a> {
+    /// At most `most` parts are worked on at once.
+    fn new(work: Work<'a>, supply: Box<dyn Supply>, most: usize) -> Result<Shared<'a>> {
+        let Work {
+            folder, job, plan, ..
+        } = work;
+        let begun = Instant::now();
+        let threads = thread_count(work.options.threads, most, job.pace.concurrency);
+        Ok(Shared {
+            work,
+            threads,
+            most_open: most.min(MOST_OPEN).div_ceil(threads).max(1),
+            clients: settings::running_clients(job, plan.own_hosts, threads)?,
+            proxies: proxies::all(job)?,
+            repeats: plan.repeated(folder)?,
+            supply: SharedSupply::new(supply),
+            slots: Slots::new(job.pace.concurrency, threads),
+            healths: Arc::default(),
+            received: AtomicU64::new(0),
+            bandwidth: Bandwidth::new(job.pace.max_bandwidth, begun),
+            host_bandwidths: HostBandwidths::of_job(job)?,
+            begun,
+            has_failed: AtomicBool::new(false),
+        })
+    }
+
     /// Whether nothing more is to be started.
     pub fn is_stopping(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.work.stop.load(Ordering::Relaxed)
             || self.has_failed.load(Ordering::Relaxed)
             || self.is_paused().is_some()
     }
@@ -112,7 +147,7 @@ impl Shared<'_> {
     /// What ends the run by itself, once it is reached.
     fn is_paused(&self) -> Option<StopAfter> {
         let received = self.received.load(Ordering::Relaxed);
-        let limit = self.job.pace.stop_after;
+        let limit = self.work.job.pace.stop_after;
         limit.filter(|limit| limit.is_reached(self.begun.elapsed(), received))
     }
 }
@@ -121,38 +156,23 @@ impl Shared<'_> {
 ///
 /// # Errors
 /// When it cannot be done, or someone ended it.
-pub fn run(
-    folder: &Folder,
-    (job, plan): (&Job, &Plan),
-    options: &Options,
-    stop: &AtomicBool,
-    observer: &mut dyn Observer,
-) -> Result<Summary> {
-    unless_merged(
-        folder,
-        options,
-        run_given(folder, (job, plan), options, stop, observer),
-    )
+pub fn run(work: Work<'_>, observer: &mut dyn Observer) -> Result<Summary> {
+    unless_merged(work, run_given(work, observer))
 }
 
-fn run_given(
-    folder: &Folder,
-    (job, plan): (&Job, &Plan),
-    options: &Options,
-    stop: &AtomicBool,
-    observer: &mut dyn Observer,
-) -> Result<Summary> {
-    let (given, before) = GivenParts::find(folder, (job, plan), &options.parts)?;
-    let most = given.count();
+fn run_given(work: Work<'_>, observer: &mut dyn Observer) -> Result<Summary> {
+    let Work {
+        folder,
+        plan,
+        options,
+        ..
+    } = work;
+    let found = GivenParts::find(folder, work.job, plan, &options.parts)?;
+    let most = found.given.count();
     let mut watch = Watch::new(folder, plan, options, observer);
-    watch.found(&before);
-    let mut summary = on_threads(
-        (folder, job, plan),
-        (options, Box::new(given), most),
-        stop,
-        &mut watch,
-    )?;
-    summary.tally.add(&before.0);
+    watch.found(&found.tally, found.done);
+    let mut summary = on_threads(work, Box::new(found.given), most, &mut watch)?;
+    summary.tally.add(&found.tally);
     if options.parts.is_empty() {
         // Other workers may have done some of them.
         summary.tally = Tally::default();
@@ -170,25 +190,22 @@ fn run_given(
 /// # Errors
 /// When it cannot be done, or someone ended it.
 pub fn run_supplied(
-    folder: &Folder,
-    (job, plan): (&Job, &Plan),
-    (options, supply, most): (&Options, Box<dyn Supply>, usize),
-    stop: &AtomicBool,
+    work: Work<'_>,
+    supply: Box<dyn Supply>,
+    most: usize,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
-    check_plan(job, plan)?;
-    let mut watch = Watch::new(folder, plan, options, observer);
-    let about = (folder, job, plan);
-    let ran = on_threads(about, (options, supply, most), stop, &mut watch);
-    unless_merged(folder, options, ran)
+    check_plan(work.job, work.plan)?;
+    let mut watch = Watch::new(work.folder, work.plan, work.options, observer);
+    unless_merged(work, on_threads(work, supply, most, &mut watch))
 }
 
 /// The result of a run. A run that fails because another process has merged the round, and has removed its files, is
 /// through: all parts of the round are done.
-fn unless_merged(folder: &Folder, options: &Options, ran: Result<Summary>) -> Result<Summary> {
+fn unless_merged(work: Work<'_>, ran: Result<Summary>) -> Result<Summary> {
     match ran {
-        Err(Error::Failed(_)) if folder.is_merged() => Ok(Summary {
-            elsewhere: options.parts.clone(),
+        Err(Error::Failed(_)) if work.folder.is_merged() => Ok(Summary {
+            elsewhere: work.options.parts.clone(),
             ..Summary::default()
         }),
         ran => ran,
@@ -210,67 +227,45 @@ fn thread_count(setting: Option<usize>, parts: usize, concurrency: usize) -> usi
 }
 
 fn on_threads(
-    (folder, job, plan): (&Folder, &Job, &Plan),
-    (options, supply, most): (&Options, Box<dyn Supply>, usize),
-    stop: &AtomicBool,
+    work: Work<'_>,
+    supply: Box<dyn Supply>,
+    most: usize,
     watch: &mut Watch<'_>,
 ) -> Result<Summary> {
-    let begun = Instant::now();
-    let threads = thread_count(options.threads, most, job.pace.concurrency);
-    let clients = settings::running_clients(job, plan.own_hosts, threads)?;
-    let proxies = proxies::all(job)?;
-    let (supply, slots) = (
-        SharedSupply::new(supply),
-        Slots::new(job.pace.concurrency, threads),
-    );
-    let (repeats, has_failed) = (plan.repeated(folder)?, AtomicBool::new(false));
-    let shared = Shared {
-        folder,
-        job,
-        plan,
-        options,
-        threads,
-        most_open: most.min(MOST_OPEN).div_ceil(threads).max(1),
-        clients: &clients,
-        proxies: &proxies,
-        repeats: &repeats,
-        supply: &supply,
-        slots: &slots,
-        healths: Arc::default(),
-        received: AtomicU64::new(0),
-        bandwidth: Bandwidth::new(job.pace.max_bandwidth, Instant::now()),
-        host_bandwidths: HostBandwidths::of_job(job)?,
-        begun,
-        stop,
-        has_failed: &has_failed,
-    };
+    let shared = Shared::new(work, supply, most)?;
     // From the start, so that `status` does not advise to start another.
     watch.note();
-    let ended = scope(|scope| {
+    let ended = drive(&shared, watch);
+    let last = watch.end();
+    let is_stopped = work.stop.load(Ordering::Relaxed);
+    let pause = shared.is_paused().filter(|_| !is_stopped);
+    let mut summary = joined(ended, &last, work.plan, pause)?;
+    summary.took = shared.begun.elapsed();
+    Ok(summary)
+}
+
+/// Runs the threads, and watches them until all have ended.
+fn drive(shared: &Shared<'_>, watch: &mut Watch<'_>) -> Vec<Result<Ended>> {
+    scope(|scope| {
         let (sender, news) = channel();
         let spawn = |number: usize| {
-            let (shared, sender) = (&shared, sender.clone());
+            let sender = sender.clone();
             let thread = Builder::new().name(format!("requests-{number}"));
             let thread = thread.spawn_scoped(scope, move || on_thread(shared, number, sender));
             thread.map_err(|error| Error::failed(format!("cannot start a thread: {error}")))
         };
-        let spawned: Vec<_> = (0..threads).map(spawn).collect();
+        let spawned: Vec<_> = (0..shared.threads).map(spawn).collect();
         if spawned.iter().any(Result::is_err) {
-            has_failed.store(true, Ordering::Relaxed);
+            shared.has_failed.store(true, Ordering::Relaxed);
         }
         drop(sender);
-        watch_over(watch, &news, &shared);
+        watch_over(watch, &news, shared);
         let ended = spawned.into_iter().map(|thread| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
             Err(error) => Err(error),
         });
-        ended.collect::<Vec<Result<Ended>>>()
-    });
-    let last = watch.end();
-    let pause = shared.is_paused().filter(|_| !stop.load(Ordering::Relaxed));
-    let mut summary = joined(ended, &last, (plan, pause))?;
-    summary.took = begun.elapsed();
-    Ok(summary)
+        ended.collect()
+    })
 }
 
 fn on_thread(shared: &Shared<'_>, number: usize, sender: Sender<News>) -> Result<Ended> {
@@ -293,7 +288,7 @@ fn watch_over(watch: &mut Watch<'_>, news: &Receiver<News>, shared: &Shared<'_>)
                 watch.report(shared.supply.trouble());
                 if !said && shared.is_stopping() {
                     said = true;
-                    watch.say_stopping(shared.stop.load(Ordering::Relaxed));
+                    watch.say_stopping(shared.work.stop.load(Ordering::Relaxed));
                 }
             }
             Err(RecvTimeoutError::Disconnected) => return,
@@ -305,7 +300,8 @@ fn watch_over(watch: &mut Watch<'_>, news: &Receiver<News>, shared: &Shared<'_>)
 fn joined(
     ended: Vec<Result<Ended>>,
     last: &Snapshot,
-    (plan, pause): (&Plan, Option<StopAfter>),
+    plan: &Plan,
+    pause: Option<StopAfter>,
 ) -> Result<Summary> {
     let mut summary = Summary::default();
     let mut is_over = true;

@@ -85,9 +85,9 @@ impl<'a> Watch<'a> {
     }
 
     /// So much was done before this run: how inputs ended, and how many parts are done.
-    pub fn found(&mut self, (tally, parts_done): &(Tally, u64)) {
+    pub fn found(&mut self, tally: &Tally, parts_done: u64) {
         self.before.tally = tally.clone();
-        self.before.parts_done = *parts_done;
+        self.before.parts_done = parts_done;
         self.before.found = tally.records;
     }
 

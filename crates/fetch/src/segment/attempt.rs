@@ -136,14 +136,14 @@ pub fn announce(folder: &Folder, part: u32) -> Result<Option<Announced>> {
         part,
         attempt,
         file,
-        lock: hold(folder, (part, attempt)),
+        lock: hold(folder, part, attempt),
         earlier,
         until: Instant::now() + HANDOVER,
     }))
 }
 
 /// Locks the file of an attempt for as long as its worker has it open.
-fn hold(folder: &Folder, (part, attempt): (u32, u32)) -> Option<Flock<File>> {
+fn hold(folder: &Folder, part: u32, attempt: u32) -> Option<Flock<File>> {
     let file = File::open(folder.attempt(part, attempt)).ok()?;
     Flock::lock(file, FlockArg::LockExclusiveNonblock).ok()
 }
@@ -213,7 +213,7 @@ impl Announced {
         // A checkpoint does not say which pages inputs have had.
         if known.done.len() >= LONG && known.unfinished.is_empty() {
             // The next attempt need not read what came before this one.
-            checkpoint::write(folder, (part, attempt), bytes.len() as u64, &known);
+            checkpoint::write(folder, part, attempt, bytes.len() as u64, &known);
         }
         Ok(Some(Claim {
             part,
@@ -337,7 +337,7 @@ mod tests {
             known
         };
         // The checkpoint is trusted for the bytes before it.
-        write(&folder, (0, 1), before, &known(&[1, 77]));
+        write(&folder, 0, 1, before, &known(&[1, 77]));
         let mut second = claim(&folder, 0, "second").unwrap().unwrap();
         assert_eq!(second.known, known(&[1, 77, 2]));
         append(&mut second, &line(3));

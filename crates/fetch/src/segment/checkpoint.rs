@@ -36,7 +36,7 @@ struct Head {
 
 impl Checkpoint {
     /// That of an attempt whose segment has `length` bytes; none if there is none that is of use.
-    pub fn load(folder: &Folder, (part, attempt): (u32, u32), length: u64) -> Option<Checkpoint> {
+    pub fn load(folder: &Folder, part: u32, attempt: u32, length: u64) -> Option<Checkpoint> {
         let held = fs::read(folder.checkpoint(part, attempt)).ok()?;
         let mut rest = &held[..];
         let mut next = || match first(rest)? {
@@ -63,7 +63,7 @@ impl Checkpoint {
 }
 
 /// Writes a checkpoint. A failure is ignored, because the segment has everything.
-pub fn write(folder: &Folder, (part, attempt): (u32, u32), bytes: u64, known: &Recovered) {
+pub fn write(folder: &Folder, part: u32, attempt: u32, bytes: u64, known: &Recovered) {
     let head = Head {
         bytes,
         tally: known.tally.clone(),
@@ -97,9 +97,9 @@ mod tests {
         known.done.insert_range(5..5000);
         known.intents.insert(u64::MAX - 1);
         known.tally.count(Outcome::Error, false);
-        let load = |length| Checkpoint::load(&folder, (3, 2), length);
+        let load = |length| Checkpoint::load(&folder, 3, 2, length);
         assert_eq!(load(1000), None);
-        write(&folder, (3, 2), 900, &known);
+        write(&folder, 3, 2, 900, &known);
         assert_eq!(load(1000), Some(Checkpoint { bytes: 900, known }));
         assert_eq!(load(899), None);
         let path = folder.checkpoint(3, 2);

@@ -153,7 +153,7 @@ impl Commit {
         let text = serde_json::to_vec_pretty(self).expect("numbers become JSON");
         if let Some(mirror) = folder.mirror() {
             let results = Commit::final_draft(folder, self.part, self.attempt);
-            return mirror.commit(folder, (self.part, self.attempt), &text, &results);
+            return mirror.commit(folder, self.part, self.attempt, &text, &results);
         }
         let write = || {
             let mut file = File::create(&draft)?;

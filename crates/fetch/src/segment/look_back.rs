@@ -66,7 +66,7 @@ pub(super) fn look_back(
         let Some((mut counts, head)) = head(&path).map_err(at("read", &path))? else {
             continue;
         };
-        let checkpoint = Checkpoint::load(folder, (part, earlier), length);
+        let checkpoint = Checkpoint::load(folder, part, earlier, length);
         let (start, mut known) = match checkpoint {
             Some(checkpoint) => (checkpoint.bytes, checkpoint.known),
             None => {
@@ -75,7 +75,7 @@ pub(super) fn look_back(
                 (head, known)
             }
         };
-        let bytes = scan_from(&path, (start, u64::MAX), &mut |piece, _| known.take(&piece));
+        let bytes = scan_from(&path, start, u64::MAX, &mut |piece, _| known.take(&piece));
         counts.push(Counted {
             attempt: earlier,
             bytes: bytes.map_err(at("read", &path))?,

@@ -55,7 +55,7 @@ fn readable(path: &Path, visit: VisitLine<'_>) -> Result<(u64, u64, u64)> {
     let file = File::open(path).map_err(at("read", path))?;
     let length = file.metadata().map_err(at("read", path))?.len();
     let mut found = 0;
-    let scanned = scan_open(file, (0, length), &mut |piece, _| {
+    let scanned = scan_open(file, 0, length, &mut |piece, _| {
         let Piece::Lines(lines) = piece else {
             return Ok(());
         };

@@ -34,7 +34,7 @@ pub fn scan(
     most: u64,
     visit: &mut dyn FnMut(Piece<'_>, &[u8]) -> io::Result<()>,
 ) -> io::Result<u64> {
-    scan_from(path, (0, most), visit)
+    scan_from(path, 0, most, visit)
 }
 
 /// Scans from a byte where a frame begins up to another. Returns where the last whole frame ends.
@@ -43,10 +43,11 @@ pub fn scan(
 /// As [`scan`].
 pub fn scan_from(
     path: &Path,
-    (start, end): (u64, u64),
+    start: u64,
+    end: u64,
     visit: &mut dyn FnMut(Piece<'_>, &[u8]) -> io::Result<()>,
 ) -> io::Result<u64> {
-    scan_open(File::open(path)?, (start, end), visit)
+    scan_open(File::open(path)?, start, end, visit)
 }
 
 /// Scans a file that is open, as [`scan_from`] does.
@@ -55,7 +56,8 @@ pub fn scan_from(
 /// As [`scan`].
 pub(super) fn scan_open(
     mut file: File,
-    (start, end): (u64, u64),
+    start: u64,
+    end: u64,
     visit: &mut dyn FnMut(Piece<'_>, &[u8]) -> io::Result<()>,
 ) -> io::Result<u64> {
     file.seek(SeekFrom::Start(start))?;

@@ -340,8 +340,14 @@ impl Thread {
             synced.map_err(|error| Error::Failed(sentence("write", &segment.path, &error)))?;
             if segment.bytes - segment.noted >= checkpoint::EVERY {
                 segment.noted = segment.bytes;
-                let attempt = (part, segment.attempt);
-                checkpoint::write(&segment.folder, attempt, segment.bytes, &segment.known);
+                let attempt = segment.attempt;
+                checkpoint::write(
+                    &segment.folder,
+                    part,
+                    attempt,
+                    segment.bytes,
+                    &segment.known,
+                );
             }
         }
         Ok(())

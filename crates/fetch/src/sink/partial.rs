@@ -130,7 +130,7 @@ impl Partial {
         let mut options = File::options();
         let file = options.read(true).write(true).create_new(true).open(path)?;
         let file = lock(file).ok_or_else(|| io::Error::other("another process has locked it"))?;
-        Partial::at(file, path, representation, (reserved, 0), digests)
+        Partial::at(file, path, representation, reserved, 0, digests)
     }
 
     /// Opens a file to resume it; none if it cannot be, or somebody still writes it.
@@ -150,8 +150,8 @@ impl Partial {
             None => length,
         };
         file.set_len(note.reserved + length).ok()?;
-        let lengths = (note.reserved, length);
-        let partial = Partial::at(file, path, Some(note.representation), lengths, digests).ok()?;
+        let (representation, reserved) = (Some(note.representation), note.reserved);
+        let partial = Partial::at(file, path, representation, reserved, length, digests).ok()?;
         (length > 0).then_some(partial)
     }
 
@@ -159,7 +159,8 @@ impl Partial {
         mut file: Flock<File>,
         path: &Path,
         representation: Option<Representation>,
-        (reserved, length): (u64, u64),
+        reserved: u64,
+        length: u64,
         digests: Digests,
     ) -> io::Result<Partial> {
         file.seek(SeekFrom::Start(reserved + length))?;

@@ -39,7 +39,8 @@ impl Partials {
     /// When a file cannot be renamed.
     pub fn take_over(
         bodies: &Path,
-        (part, attempt): (&str, u32),
+        part: &str,
+        attempt: u32,
         digests: Digests,
     ) -> io::Result<Partials> {
         let home = bodies.join(PARTIAL);
@@ -200,7 +201,7 @@ mod tests {
     fn a_later_attempt_takes_over_what_nobody_writes_and_the_end_of_the_part_removes_all() {
         let home = tempfile::tempdir().unwrap();
         let take_over = |part: &str, attempt| {
-            Partials::take_over(home.path(), (part, attempt), Digests::default()).unwrap()
+            Partials::take_over(home.path(), part, attempt, Digests::default()).unwrap()
         };
         let mut first = take_over("part-000001", 1);
         let mut other = take_over("part-000002", 1);
@@ -226,7 +227,7 @@ mod tests {
         let work = |part: &str| {
             for _ in 0..500 {
                 let mut partials =
-                    Partials::take_over(home.path(), (part, 1), Digests::default()).unwrap();
+                    Partials::take_over(home.path(), part, 1, Digests::default()).unwrap();
                 partials.create(7, None, 0).unwrap();
                 partials.clear();
             }
@@ -243,8 +244,8 @@ mod tests {
     fn an_attempt_that_comes_late_leaves_the_bodies_of_a_later_one() {
         let home = tempfile::tempdir().unwrap();
         let take_over = |attempt| {
-            let of = ("part-000001", attempt);
-            Partials::take_over(home.path(), of, Digests::default()).unwrap()
+            let digests = Digests::default();
+            Partials::take_over(home.path(), "part-000001", attempt, digests).unwrap()
         };
         let (first, mut second) = (take_over(1), take_over(2));
         drop(begin(&mut second, 7));

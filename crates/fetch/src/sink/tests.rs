@@ -356,7 +356,7 @@ fn adopted(root: &Path, mut sink: Sink) -> Body {
         sha256: true,
         md5: false,
     };
-    let mut partials = Partials::take_over(root, ("part-00001", 1), digests).unwrap();
+    let mut partials = Partials::take_over(root, "part-00001", 1, digests).unwrap();
     let mut partial = partials.create(7, None, sink.before(&response)).unwrap();
     bodies()
         .iter()

@@ -85,7 +85,8 @@ impl Warc {
     fn refer(
         &mut self,
         response: &StoredResponse<'_>,
-        (payload, stored): (&[u8], Stored),
+        payload: &[u8],
+        stored: Stored,
     ) -> io::Result<Body> {
         let http = http_head(response, response.body.len() as u64);
         let (digest, Stored { place, url, at }) = (hexadecimal(payload), stored);
@@ -135,7 +136,7 @@ impl Warc {
         let payload = digest(&[response.body]);
         let length = response.body.len();
         if let Some(stored) = self.payloads.find(payload.as_ref(), length) {
-            return self.refer(response, (payload.as_ref(), stored));
+            return self.refer(response, payload.as_ref(), stored);
         }
         let http = http_head(response, length as u64);
         let block = digest(&[&http, response.body]);

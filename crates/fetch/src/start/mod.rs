@@ -20,7 +20,7 @@ use crate::job::Job;
 use crate::plan::{self, Fed, Folder, Holder, Listed, Plan, write_whole};
 use crate::record::URL;
 use crate::request::Maker;
-use crate::run::{self, Observer, Options, Summary};
+use crate::run::{self, Observer, Options, Summary, Work};
 
 pub use self::more::{add, limits};
 use self::visit::visit;
@@ -49,28 +49,33 @@ pub type Lock = Flock<File>;
 pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
     job.check()?;
     run::check(&job)?;
-    if folder.path().is_file() {
-        return Err(Error::usage(format!(
-            "{} is a file: name a folder for the results, or one that is not there yet",
-            folder.path().display()
-        )));
+    refuse_file(&folder)?;
+    match Plan::load(&folder)? {
+        Some(plan) => resume(folder, job, plan),
+        None => plan_new(folder, job),
     }
-    if let Some(plan) = Plan::load(&folder)? {
-        refuse_differing(&folder.shown(), &Job::read(&folder.job())?, &job)?;
-        Maker::new(&job.request, &plan.columns, plan.job)?;
-        let (plan, lock) = match has_more(&job, &plan)? {
-            true => more::grow(&folder, &job, &job.input.files)
-                .map(|grown| (grown.plan, Some(grown.lock)))?,
-            false => (plan, None),
-        };
-        return Ok(Started {
-            folder,
-            job,
-            plan,
-            is_resumed: true,
-            lock,
-        });
-    }
+}
+
+/// A job that is planned, with what its lists have besides.
+fn resume(folder: Folder, job: Job, plan: Plan) -> Result<Started> {
+    refuse_differing(&folder.shown(), &Job::read(&folder.job())?, &job)?;
+    Maker::new(&job.request, &plan.columns, plan.job)?;
+    let (plan, lock) = match has_more(&job, &plan)? {
+        true => more::grow(&folder, &job, &job.input.files)
+            .map(|grown| (grown.plan, Some(grown.lock)))?,
+        false => (plan, None),
+    };
+    Ok(Started {
+        folder,
+        job,
+        plan,
+        is_resumed: true,
+        lock,
+    })
+}
+
+/// Plans a job in a folder that has none.
+fn plan_new(folder: Folder, job: Job) -> Result<Started> {
     refuse_foreign(&folder)?;
     let mut list = match job.input.sitemap {
         None => Some(open(&job)?),
@@ -81,62 +86,32 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         .map_or(vec![URL.to_owned()], |inputs| inputs.columns().to_vec());
     // Says now what would be said of each request.
     let maker = Maker::new(&job.request, &columns, Uuid::nil())?;
-    if let (true, false, Some(url)) = (
-        maker.is_constant(),
-        job.input.keep_duplicates,
-        &job.request.url,
-    ) {
-        return Err(Error::usage(format!(
-            "the template {url:?} names no column, so that all inputs are one request: write {{{}}} where it belongs, or give --keep-duplicates",
-            columns.first().map_or(URL, String::as_str)
-        )));
-    }
+    refuse_one_request(&job, &maker, &columns)?;
     if list.as_ref().is_none_or(Inputs::knows_columns) {
         run::check_columns(&job, &columns)?;
     }
     let is_new = !folder.path().exists();
-    fs::create_dir_all(folder.path()).map_err(at("create", folder.path()))?;
-    let held = lock(&folder)?;
-    if folder.plan().exists() {
-        return Err(Error::failed(format!(
-            "another process has planned {} meanwhile: run the same command again",
-            folder.path().display()
-        )));
-    }
-    write_whole(&folder.job(), job.to_toml()?.as_bytes())?;
-    let rules = more::limits(&job);
+    let held = begin(&folder, &job)?;
     let mut router = more::Router::new(&maker, &job)?;
-    let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| {
-        let Some(list) = &mut list else {
+    let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| match &mut list {
+        Some(list) => feed_lists(&job, list, take),
+        None => {
             let sitemap = job.input.sitemap.as_deref().unwrap_or_default();
             walk_sitemap(&job, sitemap, take)?;
             let (columns, lists) = (columns.clone(), Vec::new());
-            return Ok(Fed { columns, lists });
-        };
-        let mut lists = vec![Listed::default(); job.input.files.len()];
-        while let Some(entry) = list.next() {
-            let entry = entry.map_err(refused)?;
-            lists[list.list_number()].note(&entry);
-            take(entry)?;
+            Ok(Fed { columns, lists })
         }
-        let columns = list.seen_columns().to_vec();
-        run::check_columns(&job, &columns)?;
-        Ok(Fed { columns, lists })
     };
     let plan = plan::make(
         &folder,
         &job.input.files,
         &mut feed,
-        &rules,
+        &more::limits(&job),
         &mut |columns, routed| router.route(columns, routed),
     );
     let plan = plan.inspect_err(|error| {
         if is_new && matches!(error, Error::Usage(_)) {
-            let _ = fs::remove_dir_all(folder.planned());
-            let _ = fs::remove_file(folder.job());
-            let _ = fs::remove_file(folder.lock());
-            // Only if nobody else put anything there.
-            let _ = fs::remove_dir(folder.path());
+            remove_begun(&folder);
         }
     })?;
     Ok(Started {
@@ -146,6 +121,69 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         is_resumed: false,
         lock: Some(held),
     })
+}
+
+fn refuse_file(folder: &Folder) -> Result<()> {
+    match folder.path().is_file() {
+        true => Err(Error::usage(format!(
+            "{} is a file: name a folder for the results, or one that is not there yet",
+            folder.path().display()
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a template that makes the same request of all inputs.
+fn refuse_one_request(job: &Job, maker: &Maker, columns: &[String]) -> Result<()> {
+    match &job.request.url {
+        Some(url) if maker.is_constant() && !job.input.keep_duplicates => {
+            Err(Error::usage(format!(
+                "the template {url:?} names no column, so that all inputs are one request: write {{{}}} where it belongs, or give --keep-duplicates",
+                columns.first().map_or(URL, String::as_str)
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Creates and locks the folder of a new job, and writes the job into it.
+fn begin(folder: &Folder, job: &Job) -> Result<Lock> {
+    fs::create_dir_all(folder.path()).map_err(at("create", folder.path()))?;
+    let held = lock(folder)?;
+    if folder.plan().exists() {
+        return Err(Error::failed(format!(
+            "another process has planned {} meanwhile: run the same command again",
+            folder.path().display()
+        )));
+    }
+    write_whole(&folder.job(), job.to_toml()?.as_bytes())?;
+    Ok(held)
+}
+
+/// Removes what was written for a job that cannot be planned.
+fn remove_begun(folder: &Folder) {
+    let _ = fs::remove_dir_all(folder.planned());
+    let _ = fs::remove_file(folder.job());
+    let _ = fs::remove_file(folder.lock());
+    // Only if nobody else put anything there.
+    let _ = fs::remove_dir(folder.path());
+}
+
+/// Passes on every entry of the lists.
+fn feed_lists(
+    job: &Job,
+    list: &mut Inputs,
+    take: &mut dyn FnMut(Entry) -> Result<()>,
+) -> Result<Fed> {
+    let mut lists = vec![Listed::default(); job.input.files.len()];
+    while let Some(entry) = list.next() {
+        let entry = entry.map_err(refused)?;
+        lists[list.list_number()].note(&entry);
+        take(entry)?;
+    }
+    let columns = list.seen_columns().to_vec();
+    run::check_columns(job, &columns)?;
+    Ok(Fed { columns, lists })
 }
 
 /// A list that cannot be read. One that is elsewhere may come the next time.
@@ -234,13 +272,14 @@ impl Started {
         // Another process may have added inputs before the lock was free.
         let now = held.as_ref().map(|_| Plan::planned(&self.folder));
         let now = now.transpose()?;
-        run::run(
-            &self.folder,
-            (&self.job, now.as_ref().unwrap_or(&self.plan)),
+        let work = Work {
+            folder: &self.folder,
+            job: &self.job,
+            plan: now.as_ref().unwrap_or(&self.plan),
             options,
             stop,
-            observer,
-        )
+        };
+        run::run(work, observer)
     }
 }
 

@@ -7,11 +7,14 @@ use std::time::{Instant, SystemTime};
 use hecaton::{Client, Request, Response, Streaming};
 
 use crate::job::{Pace, Reach};
-use crate::request::{Onward, Rendered, Step, step};
-use crate::run::{Clients, End, Left, Purpose, Then, fate, wait};
+use crate::request::{Onward, RedirectLimits, Rendered, Step, step};
+use crate::run::{Clients, End, Left, Purpose, Referrer, Then, fate, wait};
 
 /// Redirects that are followed.
-const MOST: u32 = 5;
+const LIMITS: RedirectLimits = RedirectLimits {
+    most: 5,
+    reach: Reach::Any,
+};
 
 /// A response, as far as redirects need it.
 pub trait Head {
@@ -65,12 +68,12 @@ pub fn visit<T: Head>(
         let request = Request::get(here).map_err(|error| error.to_string())?;
         let send = || send(clients.of(is_own), request.clone());
         let came = persist(pace, send).map_err(|error| error.to_string())?;
-        let head = (came.status(), came.headers());
-        match step(head, &rendered, earlier.as_ref(), (MOST, Reach::Any)) {
+        let (status, headers) = (came.status(), came.headers());
+        match step(status, headers, &rendered, earlier.as_ref(), LIMITS) {
             Step::Stay => return Ok(came),
             Step::Refused(_, why) => return Err(format!("a redirect is not followed: {why}")),
             Step::To(onward) => {
-                is_own = clients.leads((here, is_own), &onward.url);
+                is_own = clients.leads(Referrer { url: here, is_own }, &onward.url);
                 earlier = Some(onward);
             }
         }

@@ -73,7 +73,8 @@ impl Next {
     /// Why nobody knows.
     pub fn find<'a>(
         &self,
-        (body, content_type): (&[u8], Option<&str>),
+        body: &[u8],
+        content_type: Option<&str>,
         links: impl Iterator<Item = &'a [u8]>,
     ) -> Result<Option<Found>, String> {
         let found = |text: String| match &self.parameter {
@@ -104,16 +105,18 @@ impl Next {
             Value::Number(number) if self.parameter.is_some() => {
                 Ok(Some(found(number.to_string())))
             }
-            other => {
-                let kind = match other {
-                    Value::Number(_) => "a number",
-                    Value::Array(_) => "a list",
-                    Value::Object(_) => "an object",
-                    _ => "true",
-                };
-                Err(format!("{} is {kind}, and no URL", self.text))
-            }
+            other => Err(format!("{} is {}, and no URL", self.text, kind_of(&other))),
         }
+    }
+}
+
+/// The kind of a value that is no URL.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Number(_) => "a number",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+        _ => "true",
     }
 }
 
@@ -158,7 +161,7 @@ mod tests {
 
     fn of_link(values: &[&str]) -> Option<String> {
         let next = Next::parse("link:next").unwrap();
-        let found = next.find((b"", None), values.iter().map(|value| value.as_bytes()));
+        let found = next.find(b"", None, values.iter().map(|value| value.as_bytes()));
         found.unwrap().map(|found| match found {
             Found::Url(url) => url,
             other => panic!("{other:?}"),
@@ -196,7 +199,7 @@ mod tests {
     fn the_next_page_is_found_in_bodies() {
         let find = |how: &str, body: &str| {
             let next = Next::parse(how).unwrap();
-            next.find((body.as_bytes(), None), std::iter::empty())
+            next.find(body.as_bytes(), None, std::iter::empty())
         };
         let json = |body: &str| find("json:/links/next", body);
         let url = |text: &str| Ok(Some(Found::Url(text.into())));

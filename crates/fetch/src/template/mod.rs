@@ -163,7 +163,7 @@ impl Template {
         }
         if self.escaping == Escaping::Url {
             for (name, manner, range) in filled {
-                place::check_url(&text[begin..], (manner, range))
+                place::check_url(&text[begin..], manner, range)
                     .map_err(|why| Unfilled(format!("column {name:?} {why}")))?;
             }
         }

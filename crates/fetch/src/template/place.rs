@@ -10,7 +10,8 @@ use super::Manner;
 /// resource, and without a host the first segment of the path is the host.
 pub(super) fn check_url(
     url: &str,
-    (manner, range): (Manner, Range<usize>),
+    manner: Manner,
+    range: Range<usize>,
 ) -> Result<(), &'static str> {
     let Some(authority) = url.find("://").map(|at| at + 3) else {
         return Ok(());

@@ -93,5 +93,5 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
     let mut started = remote.prepare(&scratch)?;
     change(&mut started.job);
     let way = Way::new(arguments.quiet, &arguments.watching);
-    finish_elsewhere((&remote, &started), &stop, &way)
+    finish_elsewhere(&remote, &started, &stop, &way)
 }

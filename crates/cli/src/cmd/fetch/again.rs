@@ -91,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         // Products cannot be made of damaged results.
         true => again::stand_in_for_lost_results(&folder)?,
         false => {
-            let finished = finish::rounds(&folder, (&base, &options), &stop, &mut live);
+            let finished = finish::rounds(&folder, &base, &options, &stop, &mut live);
             finished.inspect_err(|_| live.end())?;
         }
     }
@@ -102,12 +102,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return judge_unless_planned(arguments, &folder);
     };
     if arguments.plan {
-        return planned(arguments, (round.plan.parts.len(), round.plan.inputs));
+        return planned(arguments, round.plan.parts.len(), round.plan.inputs);
     }
     live.begin(&round);
     let summary = again::run(&folder, &mut round, &options, &stop, &mut live);
     let summary = summary.inspect_err(|_| live.end())?;
-    let finished = finish::rounds(&folder, (&round.job, &options), &stop, &mut live);
+    let finished = finish::rounds(&folder, &round.job, &options, &stop, &mut live);
     live.end();
     finished?;
     let base = load(folder.clone())?;
@@ -138,7 +138,7 @@ fn nothing(arguments: &Arguments) -> Result<()> {
 }
 
 /// Says how many parts and inputs a round has that others will run.
-fn planned(arguments: &Arguments, (parts, inputs): (usize, u64)) -> Result<()> {
+fn planned(arguments: &Arguments, parts: usize, inputs: u64) -> Result<()> {
     writeln!(stdout(), "{parts}")?;
     let path = arguments.home.folder.display();
     crate::say!(
@@ -169,12 +169,12 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
         return verdict::judge(&whole, &whole.job, url);
     };
     if arguments.plan {
-        return planned(arguments, (round.parts, round.inputs));
+        return planned(arguments, round.parts, round.inputs);
     }
     let scratch = Scratch::new(None)?;
     let mut started = round.remote.prepare(&scratch)?;
     (started.job, started.is_resumed) = (round.job, round.is_resumed);
     let mut way = Way::new(arguments.quiet, &arguments.watching);
     way.threads = arguments.threads.threads;
-    finish_elsewhere((&round.remote, &started), &stop, &way)
+    finish_elsewhere(&round.remote, &started, &stop, &way)
 }

@@ -122,7 +122,7 @@ fn elsewhere(arguments: &Run, url: &str) -> Result<()> {
     if arguments.print_job {
         return Ok(stdout().write_all(started.job.to_toml()?.as_bytes())?);
     }
-    finish_elsewhere((&remote, &started), &stop, &Way::of(arguments))
+    finish_elsewhere(&remote, &started, &stop, &Way::of(arguments))
 }
 
 /// Does what is left of a job in object storage, or of a round, and makes its products.
@@ -131,7 +131,8 @@ fn elsewhere(arguments: &Run, url: &str) -> Result<()> {
 /// As [`finish_run`].
 #[cfg(feature = "objects")]
 pub fn finish_elsewhere(
-    (remote, started): (&Arc<Remote>, &Started),
+    remote: &Arc<Remote>,
+    started: &Started,
     stop: &AtomicBool,
     way: &Way,
 ) -> Result<()> {
@@ -207,7 +208,7 @@ pub fn finish_run(started: Started, stop: &AtomicBool, way: &Way) -> Result<()> 
     let (folder, job) = (started.folder.clone(), started.job.clone());
     // Dropping it releases the lock of the folder, because `finish` takes the lock itself.
     drop(started);
-    let products = finish::rounds(&folder, (&job, &options), stop, &mut live);
+    let products = finish::rounds(&folder, &job, &options, stop, &mut live);
     live.end();
     let products = products?.unwrap_or_default();
     summary.tally = tally(&folder, &load(folder.clone())?.plan)?;

@@ -8,10 +8,9 @@ use hecaton::{InParts, Outcome, Part, Request, Response};
 
 use super::Driver;
 use super::closing::unless_taken_over;
-use super::receiving::{Over, Receiving, State};
+use super::receiving::{Destination, Over, Receiving, Room, State};
 use crate::error::{Result, at};
 use crate::job::{Job, MinSpeed, split_header};
-use crate::plan::Planned;
 use crate::run::batches::Batches;
 use crate::run::fate::End;
 use crate::run::keep::Keeper;
@@ -39,6 +38,15 @@ pub(super) struct Bodies {
     open: HashMap<u32, Receiving>,
     /// Requests whose body is read from the disk before they are sent.
     preparing: VecDeque<(u32, Request)>,
+}
+
+/// The body that a request is for.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    /// The number of the input.
+    number: u64,
+    url: &'a str,
+    method: &'a str,
 }
 
 /// A body and its response, or what else became of them.
@@ -94,13 +102,15 @@ impl Bodies {
     pub fn send(
         &mut self,
         batch: &mut Batches,
-        (slot, request): (u32, Request),
-        (part, planned): (&OpenPart, &Planned),
-        (url, method): (&str, &str),
+        slot: u32,
+        request: Request,
+        part: &OpenPart,
+        target: Target<'_>,
     ) -> std::result::Result<(), String> {
-        let is_plain = self.may_resume && method == "GET";
+        let Target { number, url, .. } = target;
+        let is_plain = self.may_resume && target.method == "GET";
         let partials = part.partials.as_ref().filter(|_| is_plain);
-        let partial = partials.and_then(|partials| partials.resume(planned.number, url));
+        let partial = partials.and_then(|partials| partials.resume(number, url));
         let request = match &partial {
             None => request,
             Some(partial) => rest_of(request, partial)?,
@@ -148,10 +158,11 @@ impl Bodies {
     fn take(
         &mut self,
         slot: u32,
-        (part, now): (Part, Instant),
-        (open, number, keeper): (Option<&mut OpenPart>, u64, &Keeper),
+        part: Part,
+        now: Instant,
+        to: Option<Destination<'_>>,
     ) -> io::Result<bool> {
-        let (Some(receiving), Some(open)) = (self.open.get_mut(&slot), open) else {
+        let (Some(receiving), Some(to)) = (self.open.get_mut(&slot), to) else {
             self.leave(slot);
             return Ok(false);
         };
@@ -159,8 +170,11 @@ impl Bodies {
             Part::Head(response) => receiving.head(response, now),
             Part::Piece(piece) => {
                 let before = receiving.in_memory();
-                let room = self.most_in_memory.saturating_sub(self.in_memory);
-                receiving.piece((&piece, now), (self.most, room), (open, number, keeper))?;
+                let room = Room {
+                    most: self.most,
+                    in_memory: self.most_in_memory.saturating_sub(self.in_memory),
+                };
+                receiving.piece(&piece, now, room, to)?;
                 self.in_memory = self.in_memory + receiving.in_memory() - before;
             }
         }
@@ -360,11 +374,16 @@ impl Driver<'_> {
         };
         let of_host = of_host.map(|bandwidth| bandwidth.clock(now));
         let clock = self.shared.bandwidth.clock(now);
-        let came = (part, of_host.map_or(clock, |of_host| of_host.min(clock)));
-        let of_part = (open, number, &self.keeper);
-        let taken = self.bodies.take(slot, came, of_part);
+        let clock = of_host.map_or(clock, |of_host| of_host.min(clock));
+        let keeper = &self.keeper;
+        let to = open.map(|part| Destination {
+            part,
+            number,
+            keeper,
+        });
+        let taken = self.bodies.take(slot, part, clock, to);
         let taken = match of {
-            Some(of) => unless_taken_over(self.folder, of, taken)?,
+            Some((number, attempt)) => unless_taken_over(self.folder, number, attempt, taken)?,
             None => taken.ok(),
         };
         if taken.is_none() {
@@ -386,15 +405,17 @@ impl Driver<'_> {
         let planned = &flight.pending.planned;
         let rendered = self.maker.render(&planned.held)?;
         let onward = flight.pending.onward.as_deref();
-        let url = onward.map_or(&*rendered.url, |onward| &onward.url);
-        let method = match onward {
-            Some(onward) if onward.is_get => "GET",
-            _ => &*rendered.method,
+        let target = Target {
+            number: planned.number,
+            url: flight.url(&rendered),
+            method: match onward {
+                Some(onward) if onward.is_get => "GET",
+                _ => &rendered.method,
+            },
         };
         let part = self.open.iter().find(|part| flight.is_of(part));
         let Some(part) = part else { return Ok(()) };
-        let sent = (slot, request);
         self.bodies
-            .send(&mut self.batch, sent, (part, planned), (url, method))
+            .send(&mut self.batch, slot, request, part, target)
     }
 }

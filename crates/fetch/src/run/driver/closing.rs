@@ -20,7 +20,7 @@ impl Driver<'_> {
         let now = Instant::now();
         for part in &mut self.open {
             let lines = part.take_lines(now, all || part.is_done());
-            let lines = unless_taken_over(self.folder, (part.number, part.attempt), lines)?;
+            let lines = unless_taken_over(self.folder, part.number, part.attempt, lines)?;
             if let Some(lines) = lines.flatten() {
                 self.writer.lines(part.number, lines);
             }
@@ -39,7 +39,7 @@ impl Driver<'_> {
             self.ended.written += part.written();
             part.partials.iter().for_each(Partials::clear);
             let finished = part.sink.finish();
-            if unless_taken_over(self.folder, (part.number, part.attempt), finished)?.is_none() {
+            if unless_taken_over(self.folder, part.number, part.attempt, finished)?.is_none() {
                 self.writer.close(part.number);
                 self.gone(part.number);
                 self.supply.left(part.number);
@@ -50,7 +50,7 @@ impl Driver<'_> {
             let (number, attempt, mut counts) = (part.number, part.attempt, part.counts);
             let finish = move |bytes| {
                 counts.push(Counted { attempt, bytes });
-                finish(&folder, (number, attempt), counts, inputs)
+                finish(&folder, number, attempt, counts, inputs)
             };
             self.writer.finish(number, Box::new(finish));
         }
@@ -92,7 +92,7 @@ impl Driver<'_> {
     fn close_early(&mut self, mut part: OpenPart) -> Result<()> {
         self.ended.written += part.written();
         let lines = part.take_lines(Instant::now(), true);
-        let lines = unless_taken_over(self.folder, (part.number, part.attempt), lines)?;
+        let lines = unless_taken_over(self.folder, part.number, part.attempt, lines)?;
         if let Some(lines) = lines.flatten() {
             self.writer.lines(part.number, lines);
         }
@@ -140,7 +140,8 @@ fn is_taken_over(folder: &Folder, part: u32, attempt: u32) -> bool {
 /// files may have been taken over or removed, and this worker leaves the part.
 pub(super) fn unless_taken_over<T>(
     folder: &Folder,
-    (part, attempt): (u32, u32),
+    part: u32,
+    attempt: u32,
     came: std::io::Result<T>,
 ) -> Result<Option<T>> {
     match came {
@@ -154,7 +155,8 @@ pub(super) fn unless_taken_over<T>(
 /// Finalizes a part and commits it; false if another worker was first.
 fn finish(
     folder: &Folder,
-    (part, attempt): (u32, u32),
+    part: u32,
+    attempt: u32,
     counts: Vec<Counted>,
     inputs: u64,
 ) -> Result<bool> {
@@ -190,11 +192,11 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = Folder::at(home.path());
         let gone = || Err::<(), _>(std::io::ErrorKind::NotFound.into());
-        assert!(unless_taken_over(&folder, (3, 1), gone()).is_err());
+        assert!(unless_taken_over(&folder, 3, 1, gone()).is_err());
         std::fs::create_dir_all(folder.attempt(3, 2)).unwrap();
-        assert_eq!(unless_taken_over(&folder, (3, 1), gone()).unwrap(), None);
-        assert!(unless_taken_over(&folder, (3, 2), gone()).is_err());
+        assert_eq!(unless_taken_over(&folder, 3, 1, gone()).unwrap(), None);
+        assert!(unless_taken_over(&folder, 3, 2, gone()).is_err());
         std::fs::write(folder.commit(3), "").unwrap();
-        assert_eq!(unless_taken_over(&folder, (3, 2), gone()).unwrap(), None);
+        assert_eq!(unless_taken_over(&folder, 3, 2, gone()).unwrap(), None);
     }
 }

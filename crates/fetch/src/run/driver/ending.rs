@@ -36,7 +36,7 @@ impl Driver<'_> {
         let then = fate.then.within(self.left(&flight, index, now));
         match then {
             Then::Record if flight.pending.is_robots => {
-                self.robots_received((&flight, index), &outcome, &robots);
+                self.robots_received(&flight, index, &outcome, &robots);
                 Ok(())
             }
             Then::Record => self.settle(Last {
@@ -73,8 +73,8 @@ impl Driver<'_> {
                 (refusal.end, Ok(response), Stored::Refused(refusal))
             }
         };
-        let tried = (&outcome, flight.pending.lost);
-        match self.batch.blame(slot, tried, Instant::now()) {
+        let lost = flight.pending.lost;
+        match self.batch.blame(slot, &outcome, lost, Instant::now()) {
             Blame::Host => (end, outcome, body),
             Blame::Proxy(is_news) => {
                 if let (true, Err(error)) = (is_news, &outcome) {

@@ -33,7 +33,7 @@ use super::pages::Paging;
 use super::part::{OpenPart, Pending};
 use super::slots::ThreadSlots;
 use super::supply::SharedSupply;
-use super::threads::Shared;
+use super::threads::{Shared, Work};
 use super::watch::News;
 use crate::error::{Error, Result};
 use crate::job::Job;
@@ -147,16 +147,17 @@ impl<'a> Driver<'a> {
     /// # Errors
     /// When the system has no reactor or no thread for it, or the plan cannot be read.
     pub fn new(shared: &'a Shared<'a>, number: usize, news: Sender<News>) -> Result<Driver<'a>> {
-        let Shared {
+        let Work {
             folder, job, plan, ..
-        } = *shared;
+        } = shared.work;
         let reactor =
             Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
         let now = Instant::now();
         let keeper = Keeper::new(
             &job.results,
             job.network.decode,
-            (folder, plan.round.as_deref()),
+            folder,
+            plan.round.as_deref(),
         )?
         .for_reading(job.request.next.is_some())
         .for_direct(shared.proxies.are_none())
@@ -169,7 +170,7 @@ impl<'a> Driver<'a> {
             number,
             news,
             reactor,
-            batch: Batches::new(shared.clients, shared.proxies, job.pace.concurrency)?,
+            batch: Batches::new(&shared.clients, &shared.proxies, job.pace.concurrency)?,
             max_in_flight: job.pace.concurrency,
             slots: shared.slots.of_thread(),
             writer: Writer::start()?,
@@ -182,7 +183,7 @@ impl<'a> Driver<'a> {
             has_conditions: conditional::has_own(job),
             paging: Paging::new(job)?,
             keeper,
-            supply: shared.supply,
+            supply: &shared.supply,
             open: Vec::new(),
             announced: Vec::new(),
             finishing: HashMap::new(),

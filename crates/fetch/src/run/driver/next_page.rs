@@ -2,6 +2,7 @@
 
 use crate::record::Outcome;
 use crate::request::{Onward, Rendered};
+use crate::run::line::Unsent;
 use crate::run::part::{Pending, Unfollowed};
 use crate::segment::Pages;
 
@@ -11,8 +12,10 @@ impl Driver<'_> {
     /// Queues the next page of an input whose last page has its record.
     pub(super) fn follow_page(
         &mut self,
-        (flight, index): (Flight, usize),
-        (onward, pages): (Onward, Pages),
+        flight: Flight,
+        index: usize,
+        onward: Onward,
+        pages: Pages,
         rendered: &Rendered<'_>,
     ) {
         let pending = Pending {
@@ -33,8 +36,14 @@ impl Driver<'_> {
             Unfollowed::Refused(why) => why,
             Unfollowed::OtherPart(onward) => format!("{} is of another part", onward.url),
         };
-        let about = (&pending.planned, Some(rendered));
-        let unsent = (Outcome::Skipped, &*why);
-        part.unsent(&mut self.records, about, unsent, &pending.sent());
+        let (outcome, why) = (Outcome::Skipped, &*why);
+        let (unsent, sent) = (Unsent { outcome, why }, pending.sent());
+        part.unsent(
+            &mut self.records,
+            &pending.planned,
+            Some(rendered),
+            unsent,
+            &sent,
+        );
     }
 }

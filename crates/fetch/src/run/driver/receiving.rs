@@ -28,6 +28,23 @@ pub(super) struct Receiving {
     pub speed: Option<Speed>,
 }
 
+/// The bytes that a body may have.
+#[derive(Clone, Copy)]
+pub(super) struct Room {
+    /// In all.
+    pub most: u64,
+    /// In memory, beside those that are there.
+    pub in_memory: usize,
+}
+
+/// Where a body goes.
+pub(super) struct Destination<'a> {
+    pub part: &'a mut OpenPart,
+    /// The number of the input.
+    pub number: u64,
+    pub keeper: &'a Keeper,
+}
+
 pub(super) enum State {
     /// The head has not come. A part of the body may be there from an earlier response.
     Waiting(Option<Partial>),
@@ -85,46 +102,38 @@ impl Receiving {
         };
     }
 
+    /// Takes a piece; `now` is by the clock of the bandwidth.
     pub fn piece(
         &mut self,
-        (piece, now): (&Bytes, Instant),
-        (most, room): (u64, usize),
-        (open, number, keeper): (&mut OpenPart, u64, &Keeper),
+        piece: &Bytes,
+        now: Instant,
+        room: Room,
+        to: Destination<'_>,
     ) -> io::Result<()> {
         let length = match &self.state {
             State::InMemory(body, ..) => body.len() as u64,
             State::OnDisk(partial) => partial.length(),
             State::Waiting(_) | State::Over(_) => return Ok(()),
         } + piece.len() as u64;
-        if length > most {
-            self.state = State::Over(Over::TooLarge);
-            return Ok(());
-        }
-        let speed = self.speed.as_mut();
-        if speed.is_some_and(|speed| !speed.is_enough(piece.len(), now)) {
-            // The file stays, to be resumed.
-            self.state = State::Over(Over::TooSlow);
-            return Ok(());
-        }
-        if self.end.is_some_and(|(end, _)| length > end) {
-            if let State::OnDisk(partial) =
-                std::mem::replace(&mut self.state, State::Over(Over::Useless))
-            {
+        if let Some(over) = self.is_over(length, piece.len(), now, room.most) {
+            let state = std::mem::replace(&mut self.state, State::Over(over));
+            // Otherwise the file stays, to be resumed.
+            if let (Over::Useless, State::OnDisk(partial)) = (over, state) {
                 partial.discard();
             }
             return Ok(());
         }
         match &mut self.state {
-            State::InMemory(body, ..) if has_room(body, piece.len(), room) => {
+            State::InMemory(body, ..) if has_room(body, piece.len(), room.in_memory) => {
                 body.reserve_exact(memory(body, piece.len()) - body.len());
                 body.extend_from_slice(piece);
             }
             State::InMemory(body, representation, response) => {
-                let before = keeper.before(&open.sink, number, response);
-                let Some(partials) = &mut open.partials else {
+                let before = to.keeper.before(&to.part.sink, to.number, response);
+                let Some(partials) = &mut to.part.partials else {
                     return Ok(());
                 };
-                let mut partial = partials.create(number, representation.take(), before)?;
+                let mut partial = partials.create(to.number, representation.take(), before)?;
                 partial.append(body)?;
                 partial.append(piece)?;
                 self.state = State::OnDisk(partial);
@@ -133,6 +142,19 @@ impl Receiving {
             State::Waiting(_) | State::Over(_) => {}
         }
         Ok(())
+    }
+
+    /// Why a body is given up that would have this length with the new bytes.
+    fn is_over(&mut self, length: u64, new: usize, now: Instant, most: u64) -> Option<Over> {
+        if length > most {
+            return Some(Over::TooLarge);
+        }
+        let speed = self.speed.as_mut();
+        if speed.is_some_and(|speed| !speed.is_enough(new, now)) {
+            return Some(Over::TooSlow);
+        }
+        let is_beyond = self.end.is_some_and(|(end, _)| length > end);
+        is_beyond.then_some(Over::Useless)
     }
 }
 

@@ -8,12 +8,15 @@ use hecaton::{InParts, Outcome, Part, Request, grown};
 use super::{Driver, Flight};
 use crate::job::Reach;
 use crate::plan::Content;
-use crate::request::{Naming, Onward, Rendered, Step, step};
+use crate::request::{Naming, Onward, RedirectLimits, Rendered, Step, step};
 use crate::robots::{MOST, Robots};
 use crate::run::batches::Batches;
 
 /// Redirects of a robots.txt that are followed.
-const MOST_REDIRECTS: u32 = 5;
+const REDIRECTS: RedirectLimits = RedirectLimits {
+    most: 5,
+    reach: Reach::Any,
+};
 
 /// The files that are being read, by their slots.
 #[derive(Default)]
@@ -78,13 +81,9 @@ fn leads(flight: &Flight, outcome: &Outcome) -> Option<Onward> {
         headers: Vec::new(),
         body: None,
     };
-    let came = (response.status(), response.headers());
-    match step(
-        came,
-        &rendered,
-        flight.pending.onward.as_deref(),
-        (MOST_REDIRECTS, Reach::Any),
-    ) {
+    let (status, headers) = (response.status(), response.headers());
+    let earlier = flight.pending.onward.as_deref();
+    match step(status, headers, &rendered, earlier, REDIRECTS) {
         Step::To(onward) => Some(onward),
         Step::Stay | Step::Refused(..) => None,
     }
@@ -94,7 +93,8 @@ impl Driver<'_> {
     /// Applies the robots.txt of a host that has just come.
     pub(super) fn robots_received(
         &mut self,
-        (flight, index): (&Flight, usize),
+        flight: &Flight,
+        index: usize,
         outcome: &Outcome,
         file: &[u8],
     ) {

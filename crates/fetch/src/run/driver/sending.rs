@@ -13,7 +13,7 @@ use crate::request::Rendered;
 use crate::robots::Robots;
 use crate::run::hosts::Next;
 use crate::run::limits::{Common, PartLimits};
-use crate::run::line::Sent;
+use crate::run::line::{Sent, Unsent};
 use crate::run::part::{OpenPart, Pending, Reading};
 use crate::run::supply::worker_name;
 use crate::segment::{Announced, announce};
@@ -27,6 +27,29 @@ const SOON: Duration = Duration::from_millis(2);
 /// Bytes of inputs that wait in memory, at most about so many, those of all threads.
 const MOST_HELD: usize = 12 << 20;
 
+/// Requests that are being started, part after part.
+#[derive(Default)]
+struct Starting {
+    /// The part whose turn it is.
+    index: usize,
+    /// When to look again.
+    next: Option<Instant>,
+    /// The slots whose intents are written first, by part.
+    intents: HashMap<u32, Vec<u32>>,
+    /// Whether a part was resumed, which takes a while.
+    has_looked_back: bool,
+    /// Whether a slot was taken that has no request yet.
+    has_slot: bool,
+    lacks_slot: bool,
+}
+
+impl Starting {
+    /// Notes a time at which something may be started.
+    fn look_at(&mut self, at: Option<Instant>) {
+        self.next = [self.next, at].into_iter().flatten().min();
+    }
+}
+
 impl Driver<'_> {
     /// Starts what may start. When to look again, if time alone keeps others from starting.
     pub(super) fn start(&mut self) -> Result<Option<Instant>> {
@@ -34,65 +57,75 @@ impl Driver<'_> {
         if let Some(pause) = self.shared.bandwidth.pause(now) {
             return Ok(Some(now + pause));
         }
-        let mut next: Option<Instant> = None;
-        let mut index = 0;
-        let mut intents: HashMap<u32, Vec<u32>> = HashMap::new();
-        let mut has_looked_back = false;
-        let (mut has_slot, mut lacks_slot) = (false, false);
+        let mut starting = Starting::default();
         while self.in_flight < self.max_in_flight {
-            has_slot = has_slot || self.slots.take();
-            if !has_slot {
-                lacks_slot = true;
+            starting.has_slot = starting.has_slot || self.slots.take();
+            if !starting.has_slot {
+                starting.lacks_slot = true;
                 break;
             }
-            if index == self.open.len() {
-                if has_looked_back {
-                    next = Some(Instant::now() + TURN);
-                    break;
-                }
-                let open = self.open.len();
-                if !self.open_another()? {
-                    break;
-                }
-                has_looked_back = self.open.len() > open
-                    && self.open.last().is_some_and(|part| part.opened.1 > 0);
+            if starting.index == self.open.len() && !self.open_next(&mut starting)? {
+                break;
             }
-            let Some(part) = self.open.get_mut(index) else {
-                continue;
-            };
-            if part.is_silent {
-                index += 1;
-                continue;
-            }
-            let mut reading = Reading {
-                file: &mut self.file,
-                maker: &self.maker,
-                writer: &mut self.records,
-                repeats: self.shared.repeats,
-                resend_unknown: self.shared.options.resend_unknown,
-            };
-            match part.next(now, &mut reading)? {
-                Next::Start(host, pending) => {
-                    has_slot = false;
-                    self.begin(index, host, pending, &mut intents);
-                }
-                Next::Skip(host, pending) => self.skip(index, host, &pending),
-                Next::Wait(until) => {
-                    next = [next, until].into_iter().flatten().min();
-                    index += 1;
-                }
-            }
+            self.start_next(now, &mut starting)?;
         }
-        if has_slot {
+        if starting.has_slot {
             self.slots.give();
         }
-        if !lacks_slot {
+        if !starting.lacks_slot {
             self.slots.need(false);
         } else if self.slots.is_needy() {
-            next = [next, Some(now + SOON)].into_iter().flatten().min();
+            starting.look_at(Some(now + SOON));
         }
-        self.write_intents(intents);
-        Ok(next)
+        self.write_intents(starting.intents);
+        Ok(starting.next)
+    }
+
+    /// Opens another part once those before it have nothing to start; false if there is none for now.
+    fn open_next(&mut self, starting: &mut Starting) -> Result<bool> {
+        if starting.has_looked_back {
+            starting.next = Some(Instant::now() + TURN);
+            return Ok(false);
+        }
+        let open = self.open.len();
+        if !self.open_another()? {
+            return Ok(false);
+        }
+        let is_resumed = |part: &OpenPart| part.opened.records > 0;
+        starting.has_looked_back =
+            self.open.len() > open && self.open.last().is_some_and(is_resumed);
+        Ok(true)
+    }
+
+    /// Starts the next request of the part whose turn it is, or passes the turn on.
+    fn start_next(&mut self, now: Instant, starting: &mut Starting) -> Result<()> {
+        let index = starting.index;
+        let Some(part) = self.open.get_mut(index) else {
+            return Ok(());
+        };
+        if part.is_silent {
+            starting.index += 1;
+            return Ok(());
+        }
+        let mut reading = Reading {
+            file: &mut self.file,
+            maker: &self.maker,
+            writer: &mut self.records,
+            repeats: &self.shared.repeats,
+            resend_unknown: self.shared.work.options.resend_unknown,
+        };
+        match part.next(now, &mut reading)? {
+            Next::Start(host, pending) => {
+                starting.has_slot = false;
+                self.begin(index, host, pending, &mut starting.intents);
+            }
+            Next::Skip(host, pending) => self.skip(index, host, &pending),
+            Next::Wait(until) => {
+                starting.look_at(until);
+                starting.index += 1;
+            }
+        }
+        Ok(())
     }
 
     /// Writes the intents of requests, by part, which are sent once these are on the disk.
@@ -115,9 +148,18 @@ impl Driver<'_> {
             return part.skip_robots(host);
         }
         let rendered = self.maker.render(&pending.planned.held);
-        let about = (&pending.planned, rendered.as_ref().ok());
-        let unsent = (Outcome::Unreached, "its host was down");
-        part.unsent(&mut self.records, about, unsent, &pending.sent());
+        let unsent = Unsent {
+            outcome: Outcome::Unreached,
+            why: "its host was down",
+        };
+        let (planned, rendered) = (&pending.planned, rendered.as_ref().ok());
+        part.unsent(
+            &mut self.records,
+            planned,
+            rendered,
+            unsent,
+            &pending.sent(),
+        );
     }
 
     pub(super) fn flight(&self, slot: u32) -> Option<&Flight> {
@@ -157,11 +199,11 @@ impl Driver<'_> {
         let shared = self.shared;
         let common = Common {
             healths: part.shard.map(|_| shared.healths.clone()),
-            sites: (self.job.pace.robots).then(|| shared.options.sites.clone()),
+            sites: (self.job.pace.robots).then(|| shared.work.options.sites.clone()),
             bandwidths: shared.host_bandwidths.clone(),
         };
         let limits = PartLimits::new(self.job, part.shard)?.sharing(common);
-        let open = OpenPart::open(self.folder, (part, &claim), limits, &self.keeper)?;
+        let open = OpenPart::open(self.folder, part, &claim, limits, &self.keeper)?;
         self.found += open.tally.records;
         self.writer.open(claim, self.folder);
         self.open.push(open);
@@ -256,7 +298,7 @@ impl Driver<'_> {
                 Err(why) => (Err(why), None),
             },
         };
-        self.batch.choose(slot, (host, is_own), Instant::now());
+        self.batch.choose(slot, host, is_own, Instant::now());
         match request {
             Ok(request) if is_robots => {
                 self.robots.send(&mut self.batch, slot, request);
@@ -300,14 +342,18 @@ impl Driver<'_> {
             return part.heed(flight.host, rules, &self.maker, &mut self.records);
         }
         let rendered = self.maker.render(&flight.pending.planned.held);
-        let about = (&flight.pending.planned, rendered.as_ref().ok());
+        let (planned, rendered) = (&flight.pending.planned, rendered.as_ref().ok());
         // This try was counted when it began.
         let sent = flight.pending.sent();
         let sent = Sent {
             attempts: sent.attempts.saturating_sub(1),
             ..sent
         };
-        part.unsent(&mut self.records, about, (Outcome::Invalid, reason), &sent);
+        let unsent = Unsent {
+            outcome: Outcome::Invalid,
+            why: reason,
+        };
+        part.unsent(&mut self.records, planned, rendered, unsent, &sent);
     }
 
     /// Frees a slot: what was in it, and where its part is, if that is still worked on.

@@ -9,11 +9,11 @@ use super::closing::unless_taken_over;
 use super::conditional;
 use super::{Driver, Flight};
 use crate::error::Result;
-use crate::plan::{Planned, Way};
+use crate::plan::Way;
 use crate::record::Outcome;
-use crate::request::{Onward, Rendered, Step, step};
+use crate::request::{Onward, RedirectLimits, Rendered, Step, step};
 use crate::run::keep::{Arrived, Keeper};
-use crate::run::line::{RecordWriter, Tried};
+use crate::run::line::{KeptResponse, RecordWriter, Tried, TriedRequest};
 use crate::run::pages::Following;
 use crate::run::part::{OpenPart, Pending, Unfollowed};
 use crate::take::{Alone, LARGE};
@@ -81,12 +81,17 @@ impl Driver<'_> {
         let Ok(rendered) = self.maker.render(&pending.planned.held) else {
             return Step::Stay;
         };
-        let network = &self.job.network;
+        let limits = RedirectLimits {
+            most: self.job.network.redirects,
+            reach: self.job.network.redirects_to,
+        };
+        let (status, headers) = (response.status(), response.headers());
         step(
-            (response.status(), response.headers()),
+            status,
+            headers,
             &rendered,
             pending.onward.as_deref(),
-            (network.redirects, network.redirects_to),
+            limits,
         )
     }
 
@@ -114,8 +119,12 @@ impl Driver<'_> {
                 if let Ok(response) = outcome {
                     let way = way_of(onward, &pending);
                     let out = part.record(Outcome::Onward, false);
-                    let about = (&pending.planned, &rendered);
-                    self.records.onward(out, about, (tried, &way), response);
+                    let request = TriedRequest {
+                        planned: &pending.planned,
+                        rendered: &rendered,
+                        tried,
+                    };
+                    self.records.onward(out, &request, response, &way);
                 }
                 return Ok(());
             }
@@ -141,47 +150,70 @@ impl Driver<'_> {
         let Ok(rendered) = self.maker.render(&flight.pending.planned.held) else {
             return Ok(());
         };
-        let part = &mut self.open[index];
-        let holds = |response| conditional::holds(&flight, flight.url(&rendered), response);
-        let unchanged = outcome.as_ref().ok().and_then(holds);
-        let body = match unchanged {
-            Some(ok) if !self.has_conditions => Stored::Unchanged(ok),
-            _ => body,
+        let body = match self.unchanged(&flight, &rendered, outcome) {
+            Some(ok) => Stored::Unchanged(ok),
+            None => body,
         };
-        let received = match (&body, outcome) {
-            (Stored::Whole(arrived), Ok(response)) => arrived.length(response),
-            (_, Ok(response)) => response.body().len() as u64,
-            _ => 0,
-        };
+        let received = received(outcome, &body);
         self.shared.received.fetch_add(received, Ordering::Relaxed);
         let next = match (&self.paging, outcome, &refused) {
             (Some(paging), Ok(response), None) => {
-                Some(paging.following((response, &rendered), &flight.pending))
+                Some(paging.following(response, &rendered, &flight.pending))
             }
             _ => None,
         };
         let (following, pages) = next.unzip();
-        let may_repeat = flight.may_repeat || outcome.as_ref().is_err_and(|error| !error.sent());
-        let about = (&flight.pending.planned, &rendered);
-        let came = (outcome, refused.as_deref(), may_repeat);
-        let kept = (&self.keeper, (body, following.as_ref()));
-        let kept = record(part, &mut self.records, about, tried, came, kept);
+        let request = TriedRequest {
+            planned: &flight.pending.planned,
+            rendered: &rendered,
+            tried,
+        };
+        let settled = Settled {
+            request,
+            outcome,
+            refused: refused.as_deref(),
+            may_repeat: flight.may_repeat || outcome.as_ref().is_err_and(|error| !error.sent()),
+            body,
+            following: following.as_ref(),
+        };
+        let part = &mut self.open[index];
+        let kept = write(part, &mut self.records, &self.keeper, settled);
         if let (Ok(true), Some(Following::Page(onward)), Some(pages)) = (&kept, following, pages) {
             if let (Ok(response), false) = (outcome, part.has_host_of(&onward.url)) {
                 // In the same frame as the record of the page, so that no crash comes between them.
                 let out = part.record(Outcome::Onward, false);
-                let to = way_to(&onward);
-                self.records.onward(out, about, (tried, &to), response);
+                self.records
+                    .onward(out, &request, response, &way_to(&onward));
                 return Ok(());
             }
             let rendered = rendered.into_owned();
-            self.follow_page((flight, index), (onward, pages), &rendered);
+            self.follow_page(flight, index, onward, pages, &rendered);
             return Ok(());
         }
         if let Some(partials) = &mut part.partials {
             partials.forget(flight.pending.planned.number);
         }
-        unless_taken_over(self.folder, (part.number, part.attempt), kept).map(|_| ())
+        unless_taken_over(self.folder, part.number, part.attempt, kept).map(|_| ())
+    }
+
+    /// Whether the response that the job has was good, if this one says that it still holds.
+    fn unchanged(
+        &self,
+        flight: &Flight,
+        rendered: &Rendered<'_>,
+        outcome: &hecaton::Outcome,
+    ) -> Option<bool> {
+        let response = outcome.as_ref().ok().filter(|_| !self.has_conditions)?;
+        conditional::holds(flight, flight.url(rendered), response)
+    }
+}
+
+/// The bytes of a body that came.
+fn received(outcome: &hecaton::Outcome, body: &Stored) -> u64 {
+    match (body, outcome) {
+        (Stored::Whole(arrived), Ok(response)) => arrived.length(response),
+        (_, Ok(response)) => response.body().len() as u64,
+        _ => 0,
     }
 }
 
@@ -207,69 +239,83 @@ fn way_to(onward: &Onward) -> Way {
     }
 }
 
-/// Writes the record of an outcome, or of a redirect that is not followed, and why. Returns whether another page
-/// follows it.
-fn record(
+/// A request that is not sent again, with all that its record depends on.
+struct Settled<'a> {
+    request: TriedRequest<'a>,
+    outcome: &'a hecaton::Outcome,
+    /// Why the redirect of its response is not followed.
+    refused: Option<&'a str>,
+    /// Whether nothing is lost if the request is sent again.
+    may_repeat: bool,
+    body: Stored,
+    /// The page that follows, if the job follows pages.
+    following: Option<&'a Following>,
+}
+
+/// Writes the record of a request. Returns whether another page follows it.
+fn write(
     part: &mut OpenPart,
     records: &mut RecordWriter,
-    about: (&Planned, &Rendered<'_>),
-    tried: &Tried,
-    (outcome, refused, repeatable): (&hecaton::Outcome, Option<&str>, bool),
-    (keeper, (body, following)): (&Keeper, (Stored, Option<&Following>)),
+    keeper: &Keeper,
+    settled: Settled<'_>,
 ) -> std::io::Result<bool> {
-    match (outcome, refused) {
+    let request = &settled.request;
+    match (settled.outcome, settled.refused) {
         (Ok(response), Some(why)) => {
             let out = part.record(Outcome::Error, false);
-            records.refused(out, about, tried, response, why);
+            records.refused(out, request, response, "redirect", why);
         }
-        (Ok(response), None) => {
-            let arrived = match body {
-                Stored::Whole(arrived) => arrived,
-                Stored::Refused(Refusal { kind, why, .. }) => {
-                    let out = part.record(Outcome::Error, false);
-                    records.without_body(out, about, tried, response, (kind, &why));
-                    return Ok(false);
-                }
-                Stored::Unchanged(ok) => {
-                    keeper.revisit(&mut part.sink, about.0, tried.begun, response)?;
-                    let out = part.record(Outcome::Unchanged, ok);
-                    records.unchanged(out, about, tried, response, ok);
-                    return Ok(false);
-                }
-            };
-            let mut unfetched = None;
-            let mut kept = keeper.keep(&mut part.sink, about, tried, (response, *arrived))?;
-            // A response that is not good is the last page, even if it names a next one.
-            match following.filter(|_| kept.ok) {
-                Some(Following::Page(onward)) => kept.next = Some(way_to(onward)),
-                Some(Following::Refused(page)) => {
-                    (kept.ok, kept.why) = (false, Some(page.why.clone()));
-                    unfetched.clone_from(&page.url);
-                }
-                Some(Following::Nothing) | None => {}
+        (Ok(response), None) => match settled.body {
+            Stored::Whole(arrived) => {
+                let mut kept = keeper.keep(&mut part.sink, request, response, *arrived)?;
+                let unfetched = follow(&mut kept, settled.following);
+                let is_followed = kept.next.is_some();
+                let out = match is_followed {
+                    true => part.page(),
+                    false => part.record(Outcome::Response, kept.ok),
+                };
+                let tried = &Tried {
+                    location: unfetched.or_else(|| request.tried.location.clone()),
+                    ..*request.tried
+                };
+                let request = &TriedRequest { tried, ..*request };
+                records.response(out, request, response, kept);
+                return Ok(is_followed);
             }
-            let is_followed = kept.next.is_some();
-            let out = match is_followed {
-                true => part.page(),
-                false => part.record(Outcome::Response, kept.ok),
-            };
-            let tried = &Tried {
-                location: unfetched.or_else(|| tried.location.clone()),
-                ..*tried
-            };
-            records.response(out, about, tried, response, kept);
-            return Ok(is_followed);
-        }
+            Stored::Refused(Refusal { kind, why, .. }) => {
+                let out = part.record(Outcome::Error, false);
+                records.refused(out, request, response, kind, &why);
+            }
+            Stored::Unchanged(ok) => {
+                keeper.revisit(&mut part.sink, request, response)?;
+                let out = part.record(Outcome::Unchanged, ok);
+                records.unchanged(out, request, response, ok);
+            }
+        },
         // The server may have acted on the request. It is not recorded as an error, because `again` sends errors by
         // default.
-        (Err(error), _) if !repeatable => {
+        (Err(error), _) if !settled.may_repeat => {
             let out = part.record(Outcome::Unknown, false);
-            records.unknown(out, about, tried, error);
+            records.unknown(out, request, error);
         }
         (Err(error), _) => {
             let out = part.record(Outcome::Error, false);
-            records.error(out, about, tried, error);
+            records.error(out, request, error);
         }
     }
     Ok(false)
+}
+
+/// Notes the page that follows, and returns the URL of one that is not fetched. A response that is not good is the last
+/// page, even if it names a next one.
+fn follow(kept: &mut KeptResponse<'_>, following: Option<&Following>) -> Option<String> {
+    match following.filter(|_| kept.ok)? {
+        Following::Page(onward) => kept.next = Some(way_to(onward)),
+        Following::Refused(page) => {
+            (kept.ok, kept.why) = (false, Some(page.why.clone()));
+            return page.url.clone();
+        }
+        Following::Nothing => {}
+    }
+    None
 }

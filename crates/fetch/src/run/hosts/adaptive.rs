@@ -101,8 +101,10 @@ impl Adaptive {
     /// for nothing else; `most` is a rate that others keep the host from exceeding.
     pub fn ended(
         &mut self,
-        (sign, wait): (Sign, Duration),
-        (is_held_back, most): (bool, Option<f64>),
+        sign: Sign,
+        wait: Duration,
+        is_held_back: bool,
+        most: Option<f64>,
         span: Span,
     ) {
         let has_risen = self.heeds_latency && self.note(wait.as_secs_f64(), sign == Sign::Good);
@@ -152,11 +154,12 @@ mod tests {
     fn ended(
         adaptive: &mut Adaptive,
         (sign, took): (Sign, Duration),
-        held: (bool, Option<f64>),
+        (is_held_back, most): (bool, Option<f64>),
         now: Instant,
     ) {
         let begun = now.checked_sub(took).unwrap_or(now);
-        adaptive.ended((sign, took), held, Span { begun, ended: now });
+        let span = Span { begun, ended: now };
+        adaptive.ended(sign, took, is_held_back, most, span);
     }
 
     /// Simulates a host that allows `capacity` requests a second, so many at once, and responds to others with 429.

@@ -284,7 +284,7 @@ impl<T> HostState<T> {
             Sign::Overrun if !is_overrun => Sign::Failed,
             sign => sign,
         };
-        adaptive.ended((sign, wait), (is_held_back, most), span);
+        adaptive.ended(sign, wait, is_held_back, most, span);
         let rate = adaptive.rate();
         // Without a limit, nobody knows what the host can do.
         if self.was_overrun && most.is_some_and(|most| rate >= most) {

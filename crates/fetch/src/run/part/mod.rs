@@ -17,7 +17,7 @@ use self::robots::Awaited;
 use super::hosts::Hosts;
 use super::keep::Keeper;
 use super::limits::PartLimits;
-use super::line;
+use super::line::{RecordWriter, Sent, Unsent};
 use super::view::PartView;
 use crate::error::Result;
 use crate::host::{Host, LastHost};
@@ -36,6 +36,14 @@ const FRAME_TIME: Duration = Duration::from_millis(20);
 /// A frame is written after so long where bodies go into files.
 const SLOW_FRAME_TIME: Duration = Duration::from_secs(1);
 
+/// A part when it was opened.
+pub struct Opened {
+    /// When that was.
+    pub at: Instant,
+    /// How many records it had.
+    pub records: u64,
+}
+
 /// A part that is worked on.
 pub struct OpenPart {
     /// Its number.
@@ -49,8 +57,8 @@ pub struct OpenPart {
     /// Its hosts.
     pub hosts: Hosts<Pending>,
     limits: PartLimits,
-    /// When it was opened here, and how many records it had then.
-    pub opened: (Instant, u64),
+    /// Its state when it was opened here.
+    pub opened: Opened,
     /// Whether nothing more of it may be sent for now.
     pub is_silent: bool,
     /// When this worker leaves the part at the latest, because another has begun it.
@@ -95,7 +103,8 @@ impl OpenPart {
     /// When the folder cannot be read.
     pub fn open(
         folder: &Folder,
-        (part, claim): (&Part, &Claim),
+        part: &Part,
+        claim: &Claim,
         limits: PartLimits,
         keeper: &Keeper,
     ) -> Result<OpenPart> {
@@ -126,7 +135,10 @@ impl OpenPart {
             counts: claim.counts.clone(),
             hosts: Hosts::new(limits.usual, limits.common.healths.clone()),
             limits,
-            opened: (Instant::now(), known.tally.records),
+            opened: Opened {
+                at: Instant::now(),
+                records: known.tally.records,
+            },
             is_silent: false,
             leaves_at: None,
             in_flight: 0,
@@ -158,7 +170,7 @@ impl OpenPart {
             inputs: self.inputs,
             tally: self.tally.clone(),
             in_flight: self.in_flight as u64,
-            seconds: (now - self.opened.0).as_secs_f64(),
+            seconds: (now - self.opened.at).as_secs_f64(),
             since: self.written(),
             least_left: self.hosts.least_left(),
             held_up_by: self.hosts.holding_up(now),
@@ -167,7 +179,7 @@ impl OpenPart {
 
     /// How many records this run wrote of it.
     pub fn written(&self) -> u64 {
-        self.tally.records - self.opened.1
+        self.tally.records - self.opened.records
     }
 
     /// Whether every input has its record.
@@ -178,13 +190,14 @@ impl OpenPart {
     /// Writes the record of an input of which nothing is sent, or nothing more, and why.
     pub fn unsent(
         &mut self,
-        writer: &mut line::RecordWriter,
-        about: (&Planned, Option<&Rendered<'_>>),
-        (outcome, why): (Outcome, &str),
-        sent: &line::Sent<'_>,
+        writer: &mut RecordWriter,
+        planned: &Planned,
+        rendered: Option<&Rendered<'_>>,
+        unsent: Unsent<'_>,
+        sent: &Sent<'_>,
     ) {
-        let lines = self.record(outcome, false);
-        writer.unsent(lines, about, (outcome, why), sent);
+        let lines = self.record(unsent.outcome, false);
+        writer.unsent(lines, planned, rendered, unsent, sent);
     }
 
     /// Counts a record; where its line goes.

@@ -13,7 +13,8 @@ use crate::record::Outcome;
 use crate::request::{Maker, Onward, Rendered};
 use crate::robots::Robots;
 use crate::run::hosts::Next;
-use crate::run::line::{RecordWriter, Sent};
+use crate::run::line::{RecordWriter, Sent, Unsent};
+use crate::run::own::Referrer;
 use crate::segment::Pages;
 
 /// Inputs that are read from a group at once.
@@ -192,53 +193,62 @@ impl OpenPart {
             return;
         }
         let rendered = reading.maker.render(&planned.held);
-        let is_repeat = reading.repeats.contains(planned.number);
-        let unsent = match &rendered {
-            Err(reason) => Some((Outcome::Invalid, reason.as_str())),
-            Ok(_) if is_repeat => Some((Outcome::Skipped, "duplicate")),
-            Ok(rendered) => {
-                let again = reading.resend_unknown || reading.maker.may_repeat(&rendered.method);
-                let lost = self.intents.contains(planned.number) && !again;
-                lost.then_some((
-                    Outcome::Unknown,
-                    "it was about to be sent when the worker ended",
-                ))
-            }
-        };
-        if let Some(unsent) = unsent {
-            let about = (&planned, rendered.as_ref().ok());
-            self.unsent(reading.writer, about, unsent, &Sent::default());
-            return;
+        if let Some(unsent) = self.needs_none(&planned, &rendered, reading) {
+            let rendered = rendered.as_ref().ok();
+            return self.unsent(reading.writer, &planned, rendered, unsent, &Sent::default());
         }
         let Ok(rendered) = rendered else { return };
         let (pages, way) = self.reached(&planned);
         let url = way.as_ref().map_or(&*rendered.url, |way| &way.url);
         let from = way.as_ref().map(|_| {
-            let input = &*rendered.url;
-            let foreign = self.last.is_foreign(input);
-            (input, self.limits.own_hosts.wrote(input, foreign))
+            let url = &*rendered.url;
+            let foreign = self.last.is_foreign(url);
+            let is_own = self.limits.own_hosts.wrote(url, foreign);
+            Referrer { url, is_own }
         });
-        match self.host(url, from, cursor) {
+        let reached = match self.host(url, from, cursor) {
+            Ok(reached) => reached,
             Err(why) => {
-                let unsent = (Outcome::Invalid, &*why);
-                self.unsent(reading.writer, (&planned, None), unsent, &Sent::default());
+                let (outcome, why) = (Outcome::Invalid, &*why);
+                let unsent = Unsent { outcome, why };
+                return self.unsent(reading.writer, &planned, None, unsent, &Sent::default());
             }
-            Ok(reached) => {
-                let rules = reached.rules.as_deref();
-                let forbidden = rules.and_then(|rules| self.forbids(rules, url));
-                let rendered = forbidden.map(|unsent| (unsent, rendered.into_owned()));
-                let mut pending = match (pages, way) {
-                    (Some(pages), Some(way)) => Pending::at_page(pages, way, planned, cursor),
-                    (_, way) => Pending::on(way, planned, cursor),
-                };
-                if let Some((unsent, rendered)) = rendered {
-                    let about = (&pending.planned, Some(&rendered));
-                    return self.unsent(reading.writer, about, unsent, &pending.sent());
-                }
-                pending.is_own = reached.is_own;
-                self.queue(reached.host, pending);
-            }
+        };
+        let rules = reached.rules.as_deref();
+        let forbidden = rules.and_then(|rules| self.forbids(rules, url));
+        let forbidden = forbidden.map(|unsent| (unsent, rendered.into_owned()));
+        let mut pending = match (pages, way) {
+            (Some(pages), Some(way)) => Pending::at_page(pages, way, planned, cursor),
+            (_, way) => Pending::on(way, planned, cursor),
+        };
+        if let Some((unsent, rendered)) = forbidden {
+            let (planned, sent) = (&pending.planned, pending.sent());
+            return self.unsent(reading.writer, planned, Some(&rendered), unsent, &sent);
         }
+        pending.is_own = reached.is_own;
+        self.queue(reached.host, pending);
+    }
+
+    /// How an input ends for which no request is sent, whatever its host.
+    fn needs_none<'a>(
+        &self,
+        planned: &Planned,
+        rendered: &'a std::result::Result<Rendered<'_>, String>,
+        reading: &Reading<'_>,
+    ) -> Option<Unsent<'a>> {
+        let (outcome, why) = match rendered {
+            Err(reason) => (Outcome::Invalid, reason.as_str()),
+            Ok(_) if reading.repeats.contains(planned.number) => (Outcome::Skipped, "duplicate"),
+            Ok(rendered) => {
+                let again = reading.resend_unknown || reading.maker.may_repeat(&rendered.method);
+                if again || !self.intents.contains(planned.number) {
+                    return None;
+                }
+                let why = "it was about to be sent when the worker ended";
+                (Outcome::Unknown, why)
+            }
+        };
+        Some(Unsent { outcome, why })
     }
 
     /// The pages that an input has had, and where it goes on, after earlier attempts and rounds.
@@ -252,19 +262,19 @@ impl OpenPart {
         (pages, way.or_else(|| earlier?.way.clone()))
     }
 
-    /// The host of a URL; `from` is the URL that led there, and whether its host is one's own. With `--robots`, the
+    /// The host of a URL; `from` is the URL that led there, if one did. With `--robots`, the
     /// robots.txt of a host is fetched first.
     fn host(
         &mut self,
         url: &str,
-        from: Option<(&str, bool)>,
+        from: Option<Referrer<'_>>,
         cursor: u16,
     ) -> std::result::Result<Reached, String> {
         let (name, foreign) = self.last.of(url).map_err(|error| error.to_string())?;
         let own_hosts = &self.limits.own_hosts;
         let is_own = match from {
             None => own_hosts.wrote(url, foreign),
-            Some(from) => own_hosts.leads(from, (url, foreign)),
+            Some(from) => own_hosts.leads(from, url, foreign),
         };
         let (host, is_new) = self.hosts.number(name, foreign);
         if is_new {
@@ -311,16 +321,18 @@ impl OpenPart {
             return Err(Box::new((pending, Unfollowed::OtherPart(onward))));
         }
         let here = pending.onward.as_ref();
-        let here = here.map_or(&*rendered.url, |earlier| &earlier.url);
-        let from = Some((here, pending.is_own));
+        let from = Some(Referrer {
+            url: here.map_or(&*rendered.url, |earlier| &earlier.url),
+            is_own: pending.is_own,
+        });
         match self.host(url, from, pending.cursor) {
             Err(why) => return Err(Box::new((pending, Unfollowed::Refused(why)))),
             Ok(reached) => {
                 let rules = reached.rules.as_deref();
                 if let Some(unsent) = rules.and_then(|rules| self.forbids(rules, url)) {
                     pending.onward = Some(Box::new(onward));
-                    let about = (&pending.planned, Some(rendered));
-                    self.unsent(writer, about, unsent, &pending.sent());
+                    let (planned, sent) = (&pending.planned, pending.sent());
+                    self.unsent(writer, planned, Some(rendered), unsent, &sent);
                     return Ok(());
                 }
                 (onward.before, pending.put_back) = (pending.attempts, 0);

@@ -10,7 +10,8 @@ use crate::record::Outcome;
 use crate::request::{Maker, Onward};
 use crate::robots::{PATH, Robots, Verdict};
 use crate::run::hosts::Gate;
-use crate::run::line::RecordWriter;
+use crate::run::line::{RecordWriter, Unsent};
+use crate::run::own::Referrer;
 use crate::run::sites::{Claim, Known};
 
 /// The file of a host.
@@ -67,15 +68,14 @@ impl Awaited {
 
 /// How an input ends that the robots.txt of its host keeps from being sent, and why; none if it may be sent. A file
 /// that could not be had may be there the next time, so `again` sends such an input.
-fn unsent(verdict: Verdict) -> Option<(Outcome, &'static str)> {
-    match verdict {
-        Verdict::Allowed => None,
-        Verdict::Forbidden => Some((Outcome::Skipped, "robots")),
-        Verdict::TooSlow => Some((Outcome::Skipped, "crawl delay")),
-        Verdict::Unreachable => {
-            Some((Outcome::Unreached, "its host's robots.txt could not be had"))
-        }
-    }
+fn unsent(verdict: Verdict) -> Option<Unsent<'static>> {
+    let (outcome, why) = match verdict {
+        Verdict::Allowed => return None,
+        Verdict::Forbidden => (Outcome::Skipped, "robots"),
+        Verdict::TooSlow => (Outcome::Skipped, "crawl delay"),
+        Verdict::Unreachable => (Outcome::Unreached, "its host's robots.txt could not be had"),
+    };
+    Some(Unsent { outcome, why })
 }
 
 impl OpenPart {
@@ -103,7 +103,7 @@ impl OpenPart {
     }
 
     /// How a URL ends that these rules keep from being sent, and why.
-    pub(super) fn forbids(&self, rules: &Robots, url: &str) -> Option<(Outcome, &'static str)> {
+    pub(super) fn forbids(&self, rules: &Robots, url: &str) -> Option<Unsent<'static>> {
         unsent(rules.verdict(url, self.limits.max_crawl_delay))
     }
 
@@ -126,12 +126,13 @@ impl OpenPart {
 
     /// Requests the URL that a host's robots.txt was redirected to, still before anything else of the host.
     pub fn follow_robots(&mut self, host: u32, from: &Pending, onward: Onward) {
-        let here = match &from.planned.held {
+        let (url, is_own) = match &from.planned.held {
             Content::Url(url) => (&**url, from.is_own),
             _ => ("", false),
         };
-        let foreign = self.last.is_foreign(&onward.url);
-        let is_own = self.limits.own_hosts.leads(here, (&onward.url, foreign));
+        let (there, here) = (&onward.url, Referrer { url, is_own });
+        let foreign = self.last.is_foreign(there);
+        let is_own = self.limits.own_hosts.leads(here, there, foreign);
         let pending = Pending::robots(onward.url.as_str().into(), from.cursor);
         let pending = Pending {
             is_own,
@@ -185,8 +186,8 @@ impl OpenPart {
             };
             match self.forbids(rules, url) {
                 Some(unsent) => {
-                    let about = (&pending.planned, rendered.as_ref().ok());
-                    self.unsent(writer, about, unsent, &pending.sent());
+                    let (planned, rendered) = (&pending.planned, rendered.as_ref().ok());
+                    self.unsent(writer, planned, rendered, unsent, &pending.sent());
                 }
                 None => {
                     drop(rendered);

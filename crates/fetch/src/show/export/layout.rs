@@ -83,30 +83,21 @@ impl Layout {
             }
             match field.key {
                 "columns" => self.columns.keys().for_each(|name| {
-                    table.push(
-                        name.clone(),
-                        "input_",
-                        (Kind::Text, CellSource::Column(name.clone())),
-                    );
+                    let source = CellSource::Column(name.clone());
+                    table.push(name.clone(), "input_", Kind::Text, source);
                 }),
                 "headers" => self.headers.keys().for_each(|name| {
                     let column = format!("header_{}", name.replace('-', "_"));
-                    table.push(
-                        column,
-                        "header_",
-                        (Kind::Text, CellSource::Header(name.clone())),
-                    );
+                    let source = CellSource::Header(name.clone());
+                    table.push(column, "header_", Kind::Text, source);
                 }),
                 "taken" => self.taken.iter().for_each(|(name, kind)| {
                     // As floats, some of its integers would be others.
                     let kind =
                         kind.filter(|kind| *kind != Kind::Number || !self.exact.contains(name));
                     let kind = kind.unwrap_or(Kind::Text);
-                    table.push(
-                        name.clone(),
-                        "taken_",
-                        (kind, CellSource::Taken(name.clone())),
-                    );
+                    let source = CellSource::Taken(name.clone());
+                    table.push(name.clone(), "taken_", kind, source);
                 }),
                 _ => {}
             }
@@ -128,7 +119,7 @@ struct Table {
 
 impl Table {
     /// Adds a column that belongs to this job.
-    fn push(&mut self, mut name: String, prefix: &str, (kind, source): (Kind, CellSource)) {
+    fn push(&mut self, mut name: String, prefix: &str, kind: Kind, source: CellSource) {
         let is_free = |name: &str| {
             let is_other = |column: &Column| column.name != name;
             self.columns.iter().all(is_other) && !is_declared(name, self.is_of_items)

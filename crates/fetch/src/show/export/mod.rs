@@ -52,7 +52,7 @@ pub fn export(
     let learned = learned(folder, items)?;
     let file = draft.file().try_clone().map_err(refused)?;
     let table = table(format, &learned.0, BufWriter::new(file)).map_err(refused)?;
-    fill(folder, (&learned, items), table, &refused)?;
+    fill(folder, &learned.1, items, table, &refused)?;
     draft.keep().map_err(refused)?;
     Ok(learned.1.len())
 }
@@ -68,7 +68,7 @@ pub fn print<E: From<Error> + From<io::Error>>(
 ) -> std::result::Result<u64, E> {
     let learned = learned(folder, items)?;
     let table = Box::new(Csv::new(&learned.0, out)?);
-    fill(folder, (&learned, items), table, &E::from)?;
+    fill(folder, &learned.1, items, table, &E::from)?;
     Ok(learned.1.len())
 }
 
@@ -97,7 +97,8 @@ fn learned(folder: &Folder, list: Option<&str>) -> Result<Learned> {
 
 fn fill<E: From<Error>>(
     folder: &Folder,
-    ((_, numbers), list): (&Learned, Option<&str>),
+    numbers: &RoaringTreemap,
+    list: Option<&str>,
     mut table: Box<dyn TableWriter + '_>,
     refused: &dyn Fn(io::Error) -> E,
 ) -> std::result::Result<(), E> {

@@ -21,6 +21,16 @@ use text::{count, escape, milliseconds, noun, share};
 
 const STYLE: &str = include_str!("page.css");
 
+/// The outcomes that are neither a response nor an error.
+const OTHERS: [Outcome; 6] = [
+    Outcome::Unchanged,
+    Outcome::Onward,
+    Outcome::Unreached,
+    Outcome::Skipped,
+    Outcome::Unknown,
+    Outcome::Invalid,
+];
+
 /// The page. The name is any text, such as the folder's name; the result stands behind it. `missing` inputs of the job
 /// have no record yet.
 pub fn html(tally: &ReportData, missing: u64, name: &str) -> String {
@@ -74,11 +84,11 @@ fn facts(tally: &ReportData, missing: u64) -> String {
     let all = tally.all() + missing;
     let mut items = format!("<li><b>{}</b> {}</li>", count(all), noun("input", all));
     let good = tally.part(Part::Good);
-    let _ = write!(
-        items,
-        "<li class=good><b>{}</b> good ({})</li>",
-        count(good),
-        share(good, all)
+    item(
+        &mut items,
+        "good",
+        good,
+        &format!("good ({})", share(good, all)),
     );
     for part in [Part::Bad, Part::Error] {
         let number = tally.part(part);
@@ -86,57 +96,43 @@ fn facts(tally: &ReportData, missing: u64) -> String {
             Part::Error => "failed".to_owned(),
             _ => noun("other response", number),
         };
-        if number > 0 {
-            let _ = write!(
-                items,
-                "<li class={}><b>{}</b> {words} ({})</li>",
-                part.class(),
-                count(number),
-                share(number, all)
-            );
-        }
+        let words = format!("{words} ({})", share(number, all));
+        item_if_any(&mut items, part.class(), number, &words);
     }
-    for outcome in [
-        Outcome::Unchanged,
-        Outcome::Onward,
-        Outcome::Unreached,
-        Outcome::Skipped,
-        Outcome::Unknown,
-        Outcome::Invalid,
-    ] {
-        let number = tally.outcome(outcome);
-        if number > 0 {
-            let _ = write!(
-                items,
-                "<li class=other><b>{}</b> {}</li>",
-                count(number),
-                outcome.name()
-            );
-        }
+    for outcome in OTHERS {
+        item_if_any(&mut items, "other", tally.outcome(outcome), outcome.name());
     }
-    if missing > 0 {
-        let _ = write!(
-            items,
-            "<li class=other><b>{}</b> not done yet</li>",
-            count(missing)
-        );
+    item_if_any(&mut items, "other", missing, "not done yet");
+    let line = totals(tally);
+    format!("<ul class=facts>{items}</ul><p class=soft>{line}.</p>")
+}
+
+fn item_if_any(items: &mut String, class: &str, number: u64, words: &str) {
+    if number > 0 {
+        item(items, class, number, words);
     }
+}
+
+fn item(items: &mut String, class: &str, number: u64, words: &str) {
+    let number = count(number);
+    let _ = write!(items, "<li class={class}><b>{number}</b> {words}</li>");
+}
+
+/// How much came, when, and how fast.
+fn totals(tally: &ReportData) -> String {
     let mut line = format!("{} of bodies", text::bytes(tally.bytes()));
     if let Some((from, to)) = tally.span() {
         let seconds = (to - from).as_seconds();
         let _ = write!(line, ", from {} to {}", from.shown(), to.shown());
         if seconds >= 1.0 {
-            let _ = write!(
-                line,
-                ", {} requests a second",
-                text::rate(tally.requests() as f64 / seconds)
-            );
+            let rate = text::rate(tally.requests() as f64 / seconds);
+            let _ = write!(line, ", {rate} requests a second");
         }
     }
     if let Some(median) = tally.total_time().quantile(0.5) {
         let _ = write!(line, ", half of them within {}", milliseconds(median));
     }
-    format!("<ul class=facts>{items}</ul><p class=soft>{line}.</p>")
+    line
 }
 
 #[cfg(test)]
