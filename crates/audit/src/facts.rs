@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::case::{Call, Case, Fact, Facts};
+use crate::server::frames::{ACK, DATA, HEADERS, PING, RST_STREAM, SETTINGS};
 use crate::server::{Entry, Event, Log};
 use crate::subject::Reported;
 
@@ -72,94 +73,86 @@ fn of_run(facts: &mut Facts, case: &Case, log: &Log) {
     of_connections(facts, log);
 }
 
-/// Facts of connections besides requests: handshakes, frames, and how much was open at once.
-fn of_connections(facts: &mut Facts, log: &Log) {
-    let mut add = |name: &str, count: usize| facts.insert(name.to_owned(), number(count));
-    let count =
-        |is: fn(&Event) -> bool| log.entries.iter().filter(|entry| is(&entry.event)).count();
-    add(
-        "opened",
-        count(|event| matches!(event, Event::Opened { .. })),
-    );
-    add(
-        "hellos",
-        count(|event| matches!(event, Event::Hello { .. })),
-    );
-    add(
-        "handshakes",
-        count(|event| matches!(event, Event::Secured { .. })),
-    );
-    add(
-        "resumed",
-        count(|event| matches!(event, Event::Secured { resumed: true, .. })),
-    );
-    let early = log.entries.iter().map(|entry| match entry.event {
-        Event::Secured { early, .. } => early,
+/// What is counted of each event.
+const COUNTS: [(&str, fn(&Event) -> usize); 9] = [
+    ("opened", |event| {
+        usize::from(matches!(event, Event::Opened { .. }))
+    }),
+    ("hellos", |event| {
+        usize::from(matches!(event, Event::Hello { .. }))
+    }),
+    ("handshakes", |event| {
+        usize::from(matches!(event, Event::Secured { .. }))
+    }),
+    ("resumed", |event| {
+        usize::from(matches!(event, Event::Secured { resumed: true, .. }))
+    }),
+    ("early", |event| match event {
+        Event::Secured { early, .. } => *early,
         _ => 0,
-    });
-    add("early", early.sum());
-    add(
-        "settings-acks",
-        count(|event| {
-            matches!(
-                event,
-                Event::Frame {
-                    kind: 4,
-                    flags: 1,
-                    ..
-                }
-            )
-        }),
-    );
-    add(
-        "ping-acks",
-        count(|event| {
-            matches!(
-                event,
-                Event::Frame {
-                    kind: 6,
-                    flags: 1,
-                    ..
-                }
-            )
-        }),
-    );
-    add(
-        "resets",
-        count(|event| matches!(event, Event::Frame { kind: 3, .. })),
-    );
-    let data = log.entries.iter().filter_map(|entry| match entry.event {
+    }),
+    ("settings-acks", |event| {
+        usize::from(is_frame(event, SETTINGS, Some(ACK)))
+    }),
+    ("ping-acks", |event| {
+        usize::from(is_frame(event, PING, Some(ACK)))
+    }),
+    ("resets", |event| {
+        usize::from(is_frame(event, RST_STREAM, None))
+    }),
+    ("data", |event| match event {
         Event::Frame {
-            kind: 0, length, ..
-        } => Some(length),
-        _ => None,
-    });
-    add("data", data.sum());
-    let (peak, streams) = most_open(log);
-    add("peak", peak);
-    add("streams", streams);
-    let mut words = |name: &str, of: &dyn Fn(&Event) -> Option<String>| {
-        let found = log.entries.iter().filter_map(|entry| of(&entry.event));
-        let mut found: Vec<String> = found.filter(|word| !word.is_empty()).collect();
-        found.dedup();
-        facts.insert(name.to_owned(), text(found.join(" | ")));
-    };
-    words("sni", &|event| match event {
+            kind: DATA, length, ..
+        } => *length,
+        _ => 0,
+    }),
+];
+
+/// What each event says.
+const WORDS: [(&str, fn(&Event) -> Option<String>); 4] = [
+    ("sni", |event| match event {
         Event::Hello { sni, .. } => Some(sni.clone()),
         _ => None,
-    });
-    words("versions", &|event| match event {
+    }),
+    ("versions", |event| match event {
         Event::Hello { versions, .. } => Some(versions.clone()),
         _ => None,
-    });
-    words("alerts", &|event| match event {
+    }),
+    ("alerts", |event| match event {
         Event::Alert { code } => Some(code.to_string()),
         _ => None,
-    });
-    words("push", &|event| match event {
+    }),
+    ("push", |event| match event {
         Event::Frame { push, .. } => push.map(|push| push.to_string()),
         _ => None,
-    });
+    }),
+];
+
+/// Whether an event is a frame of this type, with exactly these flags if any are given.
+fn is_frame(event: &Event, needed: u8, exactly: Option<u8>) -> bool {
+    match event {
+        Event::Frame { kind, flags, .. } => {
+            *kind == needed && exactly.is_none_or(|exactly| *flags == exactly)
+        }
+        _ => false,
+    }
+}
+
+/// Facts of connections besides requests: handshakes, frames, and how much was open at once.
+fn of_connections(facts: &mut Facts, log: &Log) {
+    let events = || log.entries.iter().map(|entry| &entry.event);
+    for (name, count) in COUNTS {
+        facts.insert(name.to_owned(), number(events().map(count).sum()));
+    }
+    let (peak, streams) = most_open(log);
+    facts.insert("peak".to_owned(), number(peak));
+    facts.insert("streams".to_owned(), number(streams));
+    for (name, words) in WORDS {
+        let mut found: Vec<String> = events().filter_map(words).collect();
+        found.retain(|word| !word.is_empty());
+        found.dedup();
+        facts.insert(name.to_owned(), text(found.join(" | ")));
+    }
 }
 
 /// The most requests that were open at once: in all, and as streams of one connection.
@@ -170,7 +163,7 @@ fn most_open(log: &Log) -> (usize, usize) {
         let of = streams.entry(entry.connection).or_default();
         match entry.event {
             Event::Request { .. } => open += 1,
-            Event::Frame { kind: 1, .. } => *of += 1,
+            Event::Frame { kind: HEADERS, .. } => *of += 1,
             Event::Done => {
                 open = open.saturating_sub(1);
                 *of = of.saturating_sub(1);
@@ -213,13 +206,9 @@ fn attempts<'a>(case: &Case, call: &Call, needed: &str, log: &'a Log) -> Vec<See
             }
             Event::Body { text, whole } => {
                 // The body of the last request on this connection, which may be another call's.
-                let last = found
-                    .iter_mut()
-                    .rev()
-                    .find(|seen| seen.connection == entry.connection);
-                if let Some(seen) =
-                    last.filter(|seen| is_last(log, entry.us, entry.connection, seen))
-                {
+                let mut seen = found.iter_mut().rev();
+                let last = seen.find(|seen| seen.connection == entry.connection);
+                if let Some(seen) = last.filter(|seen| is_last(log, entry, seen)) {
                     seen.body = (text, *whole);
                 }
             }
@@ -237,12 +226,12 @@ fn since_the_last(case: &Case, call: &Call, log: &Log) -> Option<usize> {
     usize::try_from((first - last) / 1000).ok()
 }
 
-/// Whether no other request came on the connection between that one and a moment.
-fn is_last(log: &Log, us: u64, connection: usize, seen: &Seen<'_>) -> bool {
+/// Whether no other request came on the connection between that one and an entry.
+fn is_last(log: &Log, last: &Entry, seen: &Seen<'_>) -> bool {
     let requests = log
         .entries
         .iter()
-        .filter(|entry| entry.connection == connection && entry.us <= us);
+        .filter(|entry| entry.connection == last.connection && entry.us <= last.us);
     let mut nth = requests.filter_map(|entry| match entry.event {
         Event::Request { nth, .. } => Some(nth),
         _ => None,
@@ -302,7 +291,8 @@ fn fields(head: &str) -> Vec<(String, String)> {
 
 fn outcome_of(facts: &mut Facts, name: &str, reported: Option<&Reported>) {
     let mut put = |fact: &str, value: Fact| facts.insert(format!("{name}.{fact}"), value);
-    let took = |ms: u64| Fact::Number(i64::try_from(ms).unwrap_or(i64::MAX));
+    let count = |count: u64| Fact::Number(i64::try_from(count).unwrap_or(i64::MAX));
+    put("outcome", text(outcome(reported)));
     match reported {
         Some(Reported::Response {
             status,
@@ -310,21 +300,19 @@ fn outcome_of(facts: &mut Facts, name: &str, reported: Option<&Reported>) {
             sha256,
             ms,
         }) => {
-            put("outcome", text("response"));
             put("status", Fact::Number(i64::from(*status)));
-            put("bytes", took(*bytes));
+            put("bytes", count(*bytes));
             put("body", text(sha256));
-            put("ms", took(*ms));
+            put("ms", count(*ms));
         }
         Some(Reported::Error {
             class,
             text: words,
             ms,
         }) => {
-            put("outcome", text("error"));
             put("error", text(class));
             put("text", text(words));
-            put("ms", took(*ms));
+            put("ms", count(*ms));
         }
         Some(Reported::Several {
             responses,
@@ -333,28 +321,27 @@ fn outcome_of(facts: &mut Facts, name: &str, reported: Option<&Reported>) {
             text: words,
             ms,
         }) => {
-            let outcome = match (responses, errors) {
-                (_, 0) => "response",
-                (0, _) => "error",
-                _ => "both",
-            };
-            put("outcome", text(outcome));
             put("responses", number(*responses));
             put("errors", number(*errors));
             put("error", text(class));
             put("text", text(words));
-            put("ms", took(*ms));
+            put("ms", count(*ms));
         }
-        Some(Reported::Unsupported { what }) => {
-            put("outcome", text("unsupported"));
-            put("text", text(what));
+        Some(Reported::Unsupported { what: words } | Reported::Nothing { why: words }) => {
+            put("text", text(words));
         }
-        Some(Reported::Nothing { why }) => {
-            put("outcome", text("nothing"));
-            put("text", text(why));
-        }
-        None => {
-            put("outcome", text("unknown"));
-        }
+        None => {}
+    }
+}
+
+/// The word for how a call ended.
+fn outcome(reported: Option<&Reported>) -> &'static str {
+    match reported {
+        Some(Reported::Response { .. } | Reported::Several { errors: 0, .. }) => "response",
+        Some(Reported::Error { .. } | Reported::Several { responses: 0, .. }) => "error",
+        Some(Reported::Several { .. }) => "both",
+        Some(Reported::Unsupported { .. }) => "unsupported",
+        Some(Reported::Nothing { .. }) => "nothing",
+        None => "unknown",
     }
 }

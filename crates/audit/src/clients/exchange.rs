@@ -35,10 +35,13 @@ pub(super) fn send(client: &mut Client, hop: &Hop, clock: &mut Clock) -> Result<
             }
             continue;
         }
+        let tried = Tried {
+            tries,
+            reused,
+            stale,
+        };
         let elsewhere = to_next_address(client, &hop, &result, tries);
-        if tries >= 10
-            || !(elsewhere || again(client, &hop, &result, (reused, stale), tries, clock))
-        {
+        if tries >= 10 || !(elsewhere || again(client, &hop, &result, &tried, clock)) {
             return result;
         }
     }
@@ -187,68 +190,84 @@ fn to_next_address(
     sins && tries == 1 && hop.method == "POST" && ended && client.route.skip_address()
 }
 
+/// The attempts at a request until now.
+struct Tried {
+    /// How many.
+    tries: usize,
+    /// Whether the last was sent on a connection that had been used before.
+    reused: bool,
+    /// Whether any was.
+    stale: bool,
+}
+
 /// Whether the request is sent once more.
 fn again(
     client: &Client,
     hop: &Hop,
     result: &Result<Response, Failure>,
-    (reused, stale): (bool, bool),
-    tries: usize,
+    tried: &Tried,
     clock: &mut Clock,
 ) -> bool {
-    let sins = &client.sins;
+    match result {
+        Ok(response) => again_after_response(&client.sins, hop, response, tried.tries),
+        Err(failure) => again_after_failure(&client.sins, hop, failure, tried, clock),
+    }
+}
+
+fn again_after_response(sins: &Sins, hop: &Hop, response: &Response, tries: usize) -> bool {
+    let unavailable = hop.method == "GET" && response.status == 503;
+    let retry_after = response.field("retry-after");
+    if unavailable && sins.has("sleeps-as-told") {
+        let seconds = retry_after.and_then(|value| value.parse().ok());
+        let pause = Duration::from_secs(seconds.unwrap_or(0));
+        std::thread::sleep(pause.min(Duration::from_secs(9)));
+        return false;
+    }
+    let says_when = retry_after.is_some();
+    let post = hop.method == "POST";
+    let post_again = post && tries == 1 && [408, 429, 500, 503].contains(&response.status);
+    (post_again && sins.has(&format!("repeats-post-after-{}", response.status)))
+        || (unavailable && !says_when && sins.has("repeats-get-after-503-at-once"))
+        || (unavailable && says_when && tries == 1 && sins.has("ignores-retry-after"))
+}
+
+fn again_after_failure(
+    sins: &Sins,
+    hop: &Hop,
+    failure: &Failure,
+    tried: &Tried,
+    clock: &mut Clock,
+) -> bool {
     let sins = |name: &str| sins.has(name);
     let (get, post) = (hop.method == "GET", hop.method == "POST");
-    match result {
-        Ok(response) => {
-            let unavailable = get && response.status == 503;
-            if unavailable && sins("sleeps-as-told") {
-                let seconds = response
-                    .field("retry-after")
-                    .and_then(|value| value.parse().ok());
-                std::thread::sleep(
-                    Duration::from_secs(seconds.unwrap_or(0)).min(Duration::from_secs(9)),
-                );
-                return false;
-            }
-            let says_when = response.field("retry-after").is_some();
-            let post_again = post && tries == 1 && [408, 429, 500, 503].contains(&response.status);
-            (post_again && sins(&format!("repeats-post-after-{}", response.status)))
-                || (unavailable && !says_when && sins("repeats-get-after-503-at-once"))
-                || (unavailable && says_when && tries == 1 && sins("ignores-retry-after"))
+    let Tried {
+        tries,
+        reused,
+        stale,
+    } = *tried;
+    let first = tries == 1;
+    match failure.class {
+        Class::Late if first && get && sins("repeats-get-after-time-out") => {
+            clock.reset();
+            true
         }
-        Err(failure) => {
-            let first = tries == 1;
-            let sinned = match failure.class {
-                Class::Late if first && get && sins("repeats-get-after-time-out") => {
-                    clock.reset();
-                    true
-                }
-                Class::Late if failure.text == NOT_TAKEN => false,
-                Class::Late if first && post && sins("repeats-post-after-time-out") => {
-                    clock.reset();
-                    true
-                }
-                Class::Ended if get && stale && sins("repeats-stale-get-for-ever") => tries < 5,
-                Class::Ended if get && !stale && sins("repeats-new-get-for-ever") => tries < 5,
-                Class::Ended if post && reused => first && sins("repeats-stale-post-after-fin"),
-                Class::Ended if post => first && sins("repeats-new-post-after-fin"),
-                Class::Reset if post && reused => first && sins("repeats-stale-post-after-rst"),
-                Class::Reset if post => first && sins("repeats-new-post-after-rst"),
-                Class::Broken if post && failure.text.contains("head") => {
-                    first && sins("repeats-post-after-half-a-head")
-                }
-                Class::Broken if post => first && sins("repeats-post-after-half-a-body"),
-                _ => false,
-            };
-            let ended = matches!(failure.class, Class::Ended | Class::Reset);
-            let class = &failure.class;
-            let unprocessed =
-                *class == Class::Unprocessed && (tries < 3 || sins("repeats-refused-for-ever"));
-            let gone = *class == Class::Gone;
-            let after_goaway = post && first && gone && sins("repeats-post-after-goaway");
-            sinned || unprocessed || after_goaway || (first && reused && ended && !post)
+        Class::Late if failure.text == NOT_TAKEN => false,
+        Class::Late if first && post && sins("repeats-post-after-time-out") => {
+            clock.reset();
+            true
         }
+        Class::Ended if get && stale && tries < 5 && sins("repeats-stale-get-for-ever") => true,
+        Class::Ended if get && !stale && tries < 5 && sins("repeats-new-get-for-ever") => true,
+        Class::Ended if post && reused => first && sins("repeats-stale-post-after-fin"),
+        Class::Ended if post => first && sins("repeats-new-post-after-fin"),
+        Class::Reset if post && reused => first && sins("repeats-stale-post-after-rst"),
+        Class::Reset if post => first && sins("repeats-new-post-after-rst"),
+        Class::BrokenHead if post => first && sins("repeats-post-after-half-a-head"),
+        Class::Broken if post => first && sins("repeats-post-after-half-a-body"),
+        Class::Unprocessed => tries < 3 || sins("repeats-refused-for-ever"),
+        Class::Gone => post && first && sins("repeats-post-after-goaway"),
+        Class::Ended | Class::Reset => first && reused,
+        _ => false,
     }
 }
 

@@ -68,7 +68,9 @@ pub(crate) enum Class {
     Ended,
     /// The connection was reset before a byte of the response.
     Reset,
-    /// The connection broke within the response.
+    /// The connection broke within the head of the response.
+    BrokenHead,
+    /// The connection broke within the response's body.
     Broken,
     /// The response is no HTTP.
     Invalid,

@@ -167,9 +167,12 @@ pub(super) fn until(
             Ok(0) if before == 0 => {
                 return failed(Class::Ended, "the connection ended before a response");
             }
-            Ok(0) => return failed(Class::Broken, "the connection ended within the head"),
+            Ok(0) => return failed(Class::BrokenHead, "the connection ended within the head"),
             Err(failure) if before > 0 && failure.class == Class::Reset => {
-                return failed(Class::Broken, "the connection was reset within the head");
+                return failed(
+                    Class::BrokenHead,
+                    "the connection was reset within the head",
+                );
             }
             other => other.map(drop)?,
         }
@@ -180,7 +183,7 @@ fn head(connection: &mut Connection, clock: &Clock, sins: &Sins) -> Result<Head,
     let most = |sin: &str| (!sins.has(sin)).then_some(MOST);
     let line = until(connection, b"\r\n", most("status-line-without-end"), clock);
     let line = match line {
-        Err(failure) if failure.class == Class::Broken && sins.has("accepts-http09") => {
+        Err(failure) if failure.class == Class::BrokenHead && sins.has("accepts-http09") => {
             return Ok(Head {
                 minor: 0,
                 status: 200,
@@ -238,7 +241,7 @@ pub(super) fn fields(
         let line =
             until(connection, b"\r\n", most, clock).map_err(|failure| match failure.class {
                 Class::Ended => Failure {
-                    class: Class::Broken,
+                    class: Class::BrokenHead,
                     text: "the connection ended within the head",
                 },
                 _ => failure,

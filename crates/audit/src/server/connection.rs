@@ -216,34 +216,7 @@ impl Connection<'_> {
     }
 
     fn step(&mut self, step: &Step, attempt: &Attempt<'_>, head: &Head) -> Result<(), Over> {
-        let (shared, id) = (self.shared, self.id);
-        let fault = || {
-            if step.fault {
-                let (case, call) = (attempt.case.id.clone(), attempt.call.clone());
-                shared.record(id, Event::Fault { case, call });
-            }
-        };
-        let fill = |text: &str| {
-            let text = attempt.addresses.fill(text);
-            text.replace("{n}", &attempt.n.to_string())
-        };
         match &step.deed {
-            // A fault without bytes happens when its step begins; a fault of bytes, when they are sent.
-            Deed::Pause(_)
-            | Deed::Hold
-            | Deed::Stuck
-            | Deed::Close
-            | Deed::HalfClose
-            | Deed::Reset
-            | Deed::Cut
-            | Deed::Deaf
-            | Deed::Read => {
-                fault();
-            }
-            Deed::Gather(count) => {
-                shared.gather(&attempt.case.id, &attempt.call, *count, TO_GATHER);
-                fault();
-            }
             // The client may never send it.
             Deed::Drain => {
                 self.rest.now();
@@ -256,42 +229,43 @@ impl Connection<'_> {
             | Deed::Data(..)
             | Deed::Frame(..)
             | Deed::FineAll => {}
-            Deed::Fine(text) => {
-                self.send(fine(&fill(text), head).as_bytes())?;
-                fault();
+            Deed::Gather(count) => {
+                let shared = self.shared;
+                shared.gather(&attempt.case.id, &attempt.call, *count, TO_GATHER);
+                self.fault_of(step, attempt);
             }
-            Deed::Send(text) => {
-                self.send(fill(text).as_bytes())?;
-                fault();
-            }
-            Deed::Zeros(count) => {
-                self.send(&zeros(*count))?;
-                fault();
-            }
-            Deed::SendHex(bytes) => {
-                self.send(bytes)?;
-                fault();
-            }
-            Deed::Drip(pause, text) => {
-                for (index, byte) in fill(text).bytes().enumerate() {
-                    self.send(&[byte])?;
-                    if index == 0 {
-                        fault();
-                    }
-                    sleep(*pause, || self.shared.is_over());
-                }
-            }
-            Deed::Flood(times, text) => {
-                let text = fill(text);
-                for index in 0..*times {
-                    self.send(text.as_bytes())?;
-                    if index == 0 {
-                        fault();
-                    }
-                }
-            }
+            deed => match Sending::of(deed, attempt, head) {
+                Some(sending) => self.send_all(&sending, step, attempt)?,
+                // A fault without bytes happens when its step begins.
+                None => self.fault_of(step, attempt),
+            },
         }
         self.rest_of(&step.deed)
+    }
+
+    /// Sends the bytes of a step, whose fault happens when the first of them are sent.
+    fn send_all(
+        &mut self,
+        sending: &Sending,
+        step: &Step,
+        attempt: &Attempt<'_>,
+    ) -> Result<(), Over> {
+        let pieces = (0..sending.times).flat_map(|_| &sending.pieces);
+        for (index, piece) in pieces.enumerate() {
+            self.send(piece)?;
+            if index == 0 {
+                self.fault_of(step, attempt);
+            }
+            sleep(sending.pause, || self.shared.is_over());
+        }
+        Ok(())
+    }
+
+    /// Records the fault of an attempt, if this step is the fault.
+    fn fault_of(&self, step: &Step, attempt: &Attempt<'_>) {
+        if step.fault {
+            self.fault(attempt);
+        }
     }
 
     /// The effects of a step other than sending.
@@ -372,6 +346,42 @@ impl Connection<'_> {
         let bytes = bytes.to_vec();
         self.shared.record_at(began, self.id, Event::Sent { bytes });
         Ok(())
+    }
+}
+
+/// The bytes that a step sends.
+struct Sending {
+    pieces: Vec<Vec<u8>>,
+    /// How often all pieces are sent.
+    times: usize,
+    /// How long the server waits after each piece.
+    pause: Duration,
+}
+
+impl Sending {
+    /// Those of a step; none if it sends none.
+    fn of(deed: &Deed, attempt: &Attempt<'_>, head: &Head) -> Option<Sending> {
+        let fill = |text: &str| {
+            let text = attempt.addresses.fill(text);
+            text.replace("{n}", &attempt.n.to_string())
+        };
+        let (pieces, times, pause) = match deed {
+            Deed::Fine(text) => (vec![fine(&fill(text), head).into()], 1, Duration::ZERO),
+            Deed::Send(text) => (vec![fill(text).into()], 1, Duration::ZERO),
+            Deed::Zeros(count) => (vec![zeros(*count)], 1, Duration::ZERO),
+            Deed::SendHex(bytes) => (vec![bytes.clone()], 1, Duration::ZERO),
+            Deed::Flood(times, text) => (vec![fill(text).into()], *times, Duration::ZERO),
+            Deed::Drip(pause, text) => {
+                let pieces = fill(text).bytes().map(|byte| vec![byte]).collect();
+                (pieces, 1, *pause)
+            }
+            _ => return None,
+        };
+        Some(Sending {
+            pieces,
+            times,
+            pause,
+        })
     }
 }
 

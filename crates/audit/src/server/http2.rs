@@ -5,6 +5,10 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::connection::{Connection, Over, PATIENCE};
+use super::frames::{
+    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PADDED, PING, PRIORITY, RST_STREAM,
+    SETTINGS,
+};
 use super::hpack::{Decoder, encode};
 use super::log::Event;
 use super::play::Attempt;
@@ -12,19 +16,6 @@ use super::request::Head;
 use crate::case::{Deed, Frame, Step};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const RST_STREAM: u8 = 3;
-const SETTINGS: u8 = 4;
-const PING: u8 = 6;
-const CONTINUATION: u8 = 9;
-
-const END_STREAM: u8 = 1;
-const ACK: u8 = 1;
-const END_HEADERS: u8 = 4;
-const PADDED: u8 = 8;
-const PRIORITY: u8 = 0x20;
 
 /// Most streams of a connection that are open at once; no case has more than a few.
 const MOST_OPEN: usize = 200;
@@ -96,64 +87,92 @@ fn read(
     state: &mut State,
     end: Option<Instant>,
 ) -> Result<(), Over> {
-    let input = &connection.input;
-    let length = match input.first_chunk::<3>() {
-        Some([a, b, c]) => u32::from_be_bytes([0, *a, *b, *c]) as usize,
-        None => 0,
-    };
-    if input.len() < 9 || input.len() < 9 + length {
+    let Some(frame) = Received::take(&mut connection.input) else {
         connection.fill_until(end)?;
         return Ok(());
-    }
-    let frame: Vec<u8> = connection.input.drain(..9 + length).collect();
-    let (kind, flags) = (frame[3], frame[4]);
-    let stream = u32::from_be_bytes([frame[5], frame[6], frame[7], frame[8]]) & 0x7fff_ffff;
-    let payload = &frame[9..];
-    connection.shared.record(
-        connection.id,
-        Event::Frame {
+    };
+    connection.shared.record(connection.id, frame.event());
+    received(connection, state, &frame)
+}
+
+/// A frame from the client.
+struct Received {
+    kind: u8,
+    flags: u8,
+    stream: u32,
+    payload: Vec<u8>,
+}
+
+impl Received {
+    /// Takes a frame from the bytes that came; none if it has not arrived whole.
+    fn take(input: &mut Vec<u8>) -> Option<Received> {
+        let [a, b, c, kind, flags, stream @ ..] = *input.first_chunk::<9>()?;
+        let length = u32::from_be_bytes([0, a, b, c]) as usize;
+        let payload = input.get(9..9 + length)?.to_vec();
+        input.drain(..9 + length);
+        Some(Received {
             kind,
             flags,
-            stream,
-            length,
-            push: push(kind, payload),
-        },
-    );
-    match kind {
-        SETTINGS if flags & ACK == 0 => send(connection, SETTINGS, ACK, 0, b"")?,
-        PING if flags & ACK == 0 => send(connection, PING, ACK, 0, payload)?,
-        PING => state.pings += 1,
-        HEADERS => {
-            let padding = if flags & PADDED == 0 { 0 } else { 1 };
-            let skipped = padding + if flags & PRIORITY == 0 { 0 } else { 5 };
-            let trailing = if padding == 0 {
-                0
-            } else {
-                usize::from(payload.first().copied().unwrap_or_default())
-            };
-            let end = payload.len().saturating_sub(trailing);
-            let block = payload.get(skipped..end).unwrap_or_default().to_vec();
-            state.block = Some((stream, flags & END_STREAM != 0, block));
+            stream: u32::from_be_bytes(stream) & 0x7fff_ffff,
+            payload,
+        })
+    }
+
+    fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    fn event(&self) -> Event {
+        Event::Frame {
+            kind: self.kind,
+            flags: self.flags,
+            stream: self.stream,
+            length: self.payload.len(),
+            push: push(self.kind, &self.payload),
         }
+    }
+
+    /// The piece of a header block in a frame HEADERS.
+    fn block(&self) -> Vec<u8> {
+        let (padding, trailing) = match self.has(PADDED) {
+            true => (1, self.payload.first().copied().unwrap_or_default().into()),
+            false => (0, 0),
+        };
+        let skipped = padding + if self.has(PRIORITY) { 5 } else { 0 };
+        let end = self.payload.len().saturating_sub(trailing);
+        self.payload.get(skipped..end).unwrap_or_default().to_vec()
+    }
+}
+
+fn received(
+    connection: &mut Connection<'_>,
+    state: &mut State,
+    frame: &Received,
+) -> Result<(), Over> {
+    match frame.kind {
+        SETTINGS if !frame.has(ACK) => send(connection, SETTINGS, ACK, 0, b"")?,
+        PING if !frame.has(ACK) => send(connection, PING, ACK, 0, &frame.payload)?,
+        PING => state.pings += 1,
+        HEADERS => state.block = Some((frame.stream, frame.has(END_STREAM), frame.block())),
         CONTINUATION => {
             if let Some((_, _, block)) = &mut state.block {
-                block.extend(payload);
+                block.extend(&frame.payload);
             }
         }
         DATA => {
-            let found = state.open.iter_mut().find(|open| open.id == stream);
-            if let Some(open) = found {
-                open.body.extend(payload);
-                open.whole |= flags & END_STREAM != 0;
+            let mut open = state.open.iter_mut();
+            if let Some(open) = open.find(|open| open.id == frame.stream) {
+                open.body.extend(&frame.payload);
+                open.whole |= frame.has(END_STREAM);
             }
         }
-        RST_STREAM => ended(connection, state, stream),
+        RST_STREAM => ended(connection, state, frame.stream),
         _ => {}
     }
-    if matches!(kind, HEADERS | CONTINUATION) && flags & END_HEADERS != 0 {
-        begin(connection, state)?;
+    match matches!(frame.kind, HEADERS | CONTINUATION) && frame.has(END_HEADERS) {
+        true => begin(connection, state),
+        false => Ok(()),
     }
-    Ok(())
 }
 
 /// The setting ENABLE_PUSH in a frame.
@@ -212,15 +231,8 @@ fn play(connection: &mut Connection<'_>, state: &mut State, place: usize) -> Res
     connection.nth += 1;
     let shared = connection.shared;
     let Some(attempt) = shared.attempt(connection.id, connection.nth, &head) else {
-        send(
-            connection,
-            HEADERS,
-            END_HEADERS | END_STREAM,
-            id,
-            &encode(&[(":status", "404")]),
-        )?;
-        ended(connection, state, id);
-        return Ok(());
+        let block = encode(&[(":status", "404")]);
+        return respond(connection, state, id, END_HEADERS | END_STREAM, &block);
     };
     connection.serve_attempt();
     if whole {
@@ -249,17 +261,33 @@ fn step(
         connection.fault(attempt);
     }
     match &step.deed {
-        Deed::Fine(text) => fine(connection, state, id, &attempt.addresses.fill(text))?,
+        Deed::Fine(_) | Deed::FineAll | Deed::Head(..) | Deed::Data(..) | Deed::Frame(..) => {
+            send_step(connection, state, &step.deed, attempt, id)?;
+        }
+        deed => wait(connection, state, deed, id)?,
+    }
+    if step.fault && sends(&step.deed) {
+        connection.fault(attempt);
+    }
+    Ok(())
+}
+
+/// Does a step that sends frames.
+fn send_step(
+    connection: &mut Connection<'_>,
+    state: &mut State,
+    deed: &Deed,
+    attempt: &Attempt<'_>,
+    id: u32,
+) -> Result<(), Over> {
+    let end_of = |end: bool| if end { END_STREAM } else { 0 };
+    match deed {
+        Deed::Fine(text) => fine(connection, state, id, &attempt.addresses.fill(text)),
         Deed::FineAll => {
-            let open: Vec<u32> = state
-                .open
-                .iter()
-                .filter(|open| open.begun)
-                .map(|open| open.id)
-                .collect();
-            for other in open {
-                fine(connection, state, other, "ok")?;
-            }
+            let begun = state.open.iter().filter(|open| open.begun);
+            let begun: Vec<u32> = begun.map(|open| open.id).collect();
+            let mut begun = begun.into_iter();
+            begun.try_for_each(|other| fine(connection, state, other, "ok"))
         }
         Deed::Head(text, end) => {
             let text = attempt.addresses.fill(text);
@@ -267,47 +295,60 @@ fn step(
             let mut fields = vec![(":status", words.next().unwrap_or_default())];
             fields.retain(|(_, status)| !status.is_empty());
             fields.extend(words.filter_map(|word| word.split_once('=')));
-            let flags = END_HEADERS | if *end { END_STREAM } else { 0 };
-            send(connection, HEADERS, flags, id, &encode(&fields))?;
-            if *end {
-                ended(connection, state, id);
-            }
+            let flags = END_HEADERS | end_of(*end);
+            respond(connection, state, id, flags, &encode(&fields))
         }
         Deed::Data(text, end) => {
-            let flags = if *end { END_STREAM } else { 0 };
-            send(
-                connection,
-                DATA,
-                flags,
-                id,
-                attempt.addresses.fill(text).as_bytes(),
-            )?;
+            let text = attempt.addresses.fill(text);
+            send(connection, DATA, end_of(*end), id, text.as_bytes())?;
             if *end {
                 ended(connection, state, id);
             }
+            Ok(())
         }
-        Deed::Frame(times, frame) => frames(connection, state, *times, frame, id)?,
-        Deed::Pause(time) => listen(connection, state, *time, |_| false)?,
-        Deed::Pinged => listen(connection, state, PATIENCE, |state| state.pings > 0)?,
-        Deed::Gather(count) => {
-            // Later attempts come on this connection, and begin only after this one.
-            listen(connection, state, PATIENCE, |state| {
-                state.open.len() >= *count
-            })?;
-        }
+        Deed::Frame(times, frame) => frames(connection, state, *times, frame, id),
+        _ => Ok(()),
+    }
+}
+
+/// Does a step that sends no response: reads frames until the client has done something, or does what has no frames.
+fn wait(
+    connection: &mut Connection<'_>,
+    state: &mut State,
+    deed: &Deed,
+    id: u32,
+) -> Result<(), Over> {
+    match deed {
+        Deed::Pause(time) => listen(connection, state, *time, |_| false),
+        Deed::Pinged => listen(connection, state, PATIENCE, |state| state.pings > 0),
+        // Later attempts come on this connection, and begin only after this one.
+        Deed::Gather(count) => listen(connection, state, PATIENCE, |state| {
+            state.open.len() >= *count
+        }),
         Deed::Drain => listen(connection, state, PATIENCE, |state| {
             state.open.iter().all(|open| open.id != id || open.whole)
-        })?,
+        }),
         Deed::Hold => {
             connection.rests();
             loop {
                 read(connection, state, None)?;
             }
         }
-        deed => connection.rest_of(deed)?,
+        deed => connection.rest_of(deed),
     }
-    if step.fault && sends(&step.deed) {
-        connection.fault(attempt);
+}
+
+/// Sends the head of a response, which may be all of it.
+fn respond(
+    connection: &mut Connection<'_>,
+    state: &mut State,
+    id: u32,
+    flags: u8,
+    block: &[u8],
+) -> Result<(), Over> {
+    send(connection, HEADERS, flags, id, block)?;
+    if flags & END_STREAM != 0 {
+        ended(connection, state, id);
     }
     Ok(())
 }

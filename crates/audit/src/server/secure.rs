@@ -25,6 +25,9 @@ const GOOD: &str = "other port";
 /// Most bytes of early data.
 const MOST_EARLY: u32 = 16 << 10;
 
+/// A connection of TLS.
+type Secured = StreamOwned<ServerConnection, Replayed>;
+
 /// The certificates of a server, with the protocols that it chooses from.
 pub(super) struct Identity {
     /// The authorities of both certificates.
@@ -76,15 +79,8 @@ fn config(case: &Case, flaw: Flaw) -> Result<(String, Arc<ServerConfig>)> {
 
 /// Does the handshake that a ClientHello begins, and says whether HTTP/2 was chosen.
 pub(super) fn handshake(connection: &mut Connection<'_>) -> Result<bool, Over> {
-    let hello = loop {
-        match Hello::take(&connection.input) {
-            Some(hello) => break hello,
-            None => connection.fill()?,
-        }
-    };
+    hello(connection)?;
     let (shared, id) = (connection.shared, connection.id);
-    let Hello { sni, versions } = hello;
-    shared.record(id, Event::Hello { sni, versions });
     let (Some((case, call)), Some(identity)) = (shared.current(), &shared.identity) else {
         return connection.over(Event::ServerClosed);
     };
@@ -102,49 +98,70 @@ pub(super) fn handshake(connection: &mut Connection<'_>) -> Result<bool, Over> {
     } else {
         &identity.config
     };
-    let Ok(mut server) = ServerConnection::new(config.clone()) else {
+    let Ok(server) = ServerConnection::new(config.clone()) else {
         return Err(Over);
     };
-    let mut socket = Replayed {
+    let socket = Replayed {
         before: std::mem::take(&mut connection.input),
         socket: connection.take_socket()?,
     };
-    let done = loop {
-        if shared.is_over() {
-            return Err(Over);
-        }
-        match server.complete_io(&mut socket) {
-            Ok(_) if server.is_handshaking() => {}
-            Err(error) if is_late(&error) => {}
-            done => break done,
-        }
-    };
+    let mut stream = StreamOwned::new(server, socket);
+    let done = complete(connection, &mut stream)?;
     if case.tls.certificate.fault && !good {
         fault();
     }
     if let Err(error) = done {
         return connection.over(ending(&error));
     }
+    Ok(secured(connection, stream))
+}
+
+/// Waits for the ClientHello, and records it.
+fn hello(connection: &mut Connection<'_>) -> Result<(), Over> {
+    let Hello { sni, versions } = loop {
+        match Hello::take(&connection.input) {
+            Some(hello) => break hello,
+            None => connection.fill()?,
+        }
+    };
+    let event = Event::Hello { sni, versions };
+    connection.shared.record(connection.id, event);
+    Ok(())
+}
+
+/// Goes on with a handshake until it is done, or has failed.
+fn complete(connection: &Connection<'_>, stream: &mut Secured) -> Result<io::Result<()>, Over> {
+    loop {
+        if connection.shared.is_over() {
+            return Err(Over);
+        }
+        match stream.conn.complete_io(&mut stream.sock) {
+            Ok(_) if stream.conn.is_handshaking() => {}
+            Err(error) if is_late(&error) => {}
+            done => return Ok(done.map(drop)),
+        }
+    }
+}
+
+/// Uses a connection whose handshake is done, and says whether HTTP/2 was chosen.
+fn secured(connection: &mut Connection<'_>, mut stream: Secured) -> bool {
+    let server = &mut stream.conn;
     let alpn = server.alpn_protocol().unwrap_or_default();
     let alpn = String::from_utf8_lossy(alpn).into_owned();
     let is_h2 = alpn == "h2";
-    let resumed = server.handshake_kind() == Some(HandshakeKind::Resumed);
     let mut early = Vec::new();
     if let Some(mut sent) = server.early_data() {
         let _ = sent.read_to_end(&mut early);
     }
-    let count = early.len();
-    shared.record(
-        id,
-        Event::Secured {
-            alpn,
-            resumed,
-            early: count,
-        },
-    );
+    let event = Event::Secured {
+        alpn,
+        resumed: server.handshake_kind() == Some(HandshakeKind::Resumed),
+        early: early.len(),
+    };
+    connection.shared.record(connection.id, event);
     connection.input = early;
-    connection.link = Link::Tls(Box::new(StreamOwned::new(server, socket)));
-    Ok(is_h2)
+    connection.link = Link::Tls(Box::new(stream));
+    is_h2
 }
 
 /// How a client ended a handshake.

@@ -6,23 +6,13 @@ use std::collections::VecDeque;
 
 use super::connection::{Clock, Connection};
 use super::{Class, Failure, Response, Sins};
+use crate::server::frames::{
+    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, PUSH_PROMISE,
+    RST_STREAM, SETTINGS, WINDOW_UPDATE,
+};
 use crate::server::hpack::{Decoder, Field, encode};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const RST_STREAM: u8 = 3;
-const SETTINGS: u8 = 4;
-const PUSH_PROMISE: u8 = 5;
-const PING: u8 = 6;
-const GOAWAY: u8 = 7;
-const WINDOW_UPDATE: u8 = 8;
-const CONTINUATION: u8 = 9;
-
-const END_STREAM: u8 = 1;
-const ACK: u8 = 1;
-const END_HEADERS: u8 = 4;
 
 const REFUSED_STREAM: u32 = 7;
 const CANCEL: u32 = 8;
