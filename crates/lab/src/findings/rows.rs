@@ -4,7 +4,7 @@ use hecaton_test_server::{Interval, Times};
 use serde::Serialize;
 
 use super::cells::{Cells, cpu, seconds, speed};
-use super::percentiles::Percentiles;
+use super::percentiles::{Percentile, Percentiles};
 use super::rules::{clock_step, in_flight, rejection, sooner_than_the_loader, warnings};
 use super::server::{Server, server};
 use super::shown_load::ShownLoad;
@@ -163,74 +163,88 @@ fn row(cell: &Cell, rounds: &[&Round], usual: &Load) -> Row {
     let each = |value: fn(&Round) -> f64| -> Vec<f64> {
         rounds.iter().map(|round| value(round)).collect()
     };
-    let speeds = each(speed);
-    let per_request: Vec<f64> = each(|round| cpu(round) * 1e3)
-        .into_iter()
-        .filter(|value| value.is_finite())
-        .collect();
-    let of_service: Vec<f64> = rounds
-        .iter()
-        .filter_map(|round| Some(seconds(round.server_cpu_ns?) * 1e3 / round.claim.done as f64))
-        .filter(|value| value.is_finite())
-        .collect();
-    let latencies = shown_latencies(rounds);
-    let ms = |us: f64| us.round() / 1e3;
-    let step_ms = f64::from(clock_step(&latencies)) / 1e3;
-    let shown = |ms: &f64| *ms >= step_ms;
-    let percentiles = Percentiles::of(&latencies);
-    let p99 = percentiles.as_ref().and_then(|all| all.at(99.0)).copied();
-    let p99 = p99.filter(|it| shown(&it.ms));
+    let latencies = LatencyFigures::of(&shown_latencies(rounds));
+    let p99 = latencies.p99;
     let due: Vec<f64> = rounds.iter().filter_map(|round| round.per_second).collect();
     let rejected = rejection(rounds);
     let witnessed = rounds.iter().all(|round| round.seen.is_some());
-    let seen: Vec<&Interval> = rounds
-        .iter()
-        .filter_map(|round| round.seen.as_ref())
-        .collect();
-    let all: Vec<&Interval> = seen
-        .iter()
-        .copied()
-        .chain(rounds.iter().filter_map(|r| r.probe.as_ref()))
-        .collect();
+    let seen = || rounds.iter().filter_map(|round| round.seen.as_ref());
+    let probes = rounds.iter().filter_map(|round| round.probe.as_ref());
+    let all: Vec<&Interval> = seen().chain(probes).collect();
+    let of_process = |round: &&Round| (speed(round), round.invocation);
+    let speeds: Vec<_> = rounds.iter().map(of_process).collect();
     Row {
         client: cell.client.clone(),
         load: cell.load,
         usual: *usual,
         shown_load: ShownLoad::of_row(&cell.load, usual),
-        requests_per_second: median(&speeds).unwrap_or(0.0),
+        requests_per_second: median(&each(speed)).unwrap_or(0.0),
         cpu_percentage: median(&each(|r| cpu_seconds(r) / seconds(r.wall_ns) * 100.0))
             .unwrap_or(0.0),
-        cpu_ms_per_request: median(&per_request),
+        cpu_ms_per_request: finite_median(each(|round| cpu(round) * 1e3)),
         cpu_outside_percentage: cpu_outside(rounds),
-        p50_ms: latencies.quantile(0.5).map(ms).filter(shown),
+        p50_ms: latencies.p50_ms,
         p99_ms: p99.map(|it| it.ms),
         p99_low_ms: p99.map(|it| it.low_ms),
         p99_high_ms: p99.map(|it| it.high_ms),
-        percentiles,
+        percentiles: latencies.percentiles,
         due_per_second: cell.load.rate.and_then(|_| median(&due)),
-        latencies: latencies.len(),
+        latencies: latencies.count,
         in_flight: in_flight(rounds).map(|all| (all * 100.0).round() / 100.0),
         server: server(rounds, &cell.load.wait()),
         peak_rss_mb: rounds.iter().map(|r| r.peak_rss_kib).max().unwrap_or(0) as f64 * 1024.0 / 1e6,
         errors: rounds.iter().map(failures).fold(0, u64::saturating_add),
-        connections: seen.iter().map(|interval| interval.connections_used).max(),
+        connections: seen().map(|interval| interval.connections_used).max(),
         duplicates: duplicates(rounds, &all),
         peak_in_flight: all.iter().map(|interval| interval.peak_in_flight).max(),
         baseline_loader_ratio: None,
         verified: witnessed && rejected.is_none() && !rounds.iter().any(|round| round.trusted),
         logged: rejected.is_none() && rounds.iter().all(|round| round.logged.is_some()),
-        server_cpu_ms_per_request: median(&of_service),
+        server_cpu_ms_per_request: server_cpu(rounds),
         warnings: warnings(rounds),
         rejected,
         warming: warming(rounds),
-        speed: centre(
-            &rounds
-                .iter()
-                .map(|round| (speed(round), round.invocation))
-                .collect::<Vec<_>>(),
-        ),
+        speed: centre(&speeds),
         baseline_loader: None,
     }
+}
+
+/// The figures of a row's latencies. One that is shorter than a step of its clock is none.
+struct LatencyFigures {
+    count: u64,
+    p50_ms: Option<f64>,
+    p99: Option<Percentile>,
+    percentiles: Option<Percentiles>,
+}
+
+impl LatencyFigures {
+    fn of(latencies: &Times) -> LatencyFigures {
+        let step_ms = f64::from(clock_step(latencies)) / 1e3;
+        let shown = |ms: &f64| *ms >= step_ms;
+        let percentiles = Percentiles::of(latencies);
+        let p99 = percentiles.as_ref().and_then(|all| all.at(99.0)).copied();
+        let ms = |us: f64| us.round() / 1e3;
+        LatencyFigures {
+            count: latencies.len(),
+            p50_ms: latencies.quantile(0.5).map(ms).filter(shown),
+            p99: p99.filter(|it| shown(&it.ms)),
+            percentiles,
+        }
+    }
+}
+
+/// CPU time of the service for each request, where that is known.
+fn server_cpu(rounds: &[&Round]) -> Option<f64> {
+    let known = rounds
+        .iter()
+        .filter_map(|round| Some(seconds(round.server_cpu_ns?) * 1e3 / round.claim.done as f64));
+    finite_median(known.collect())
+}
+
+/// The median of values without those of rounds that did nothing.
+fn finite_median(mut values: Vec<f64>) -> Option<f64> {
+    values.retain(|value| value.is_finite());
+    median(&values)
 }
 
 /// Requests that the server saw again, by the test server's log or the access log; none where a round has neither.

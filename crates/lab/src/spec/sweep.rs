@@ -87,12 +87,7 @@ impl Sweep {
     ) -> Result<Sweep, Usage> {
         let names = or_default(request.clients, &scenario.clients);
         let target = request.foreign.unwrap_or(Target::TestServer);
-        let rounds = request.rounds.unwrap_or(scenario.rounds);
-        if rounds == 0 {
-            return Err(Usage(
-                "0 rounds measure nothing; choose at least 1, or 6 for confidence intervals".into(),
-            ));
-        }
+        let rounds = checked_rounds(request.rounds.unwrap_or(scenario.rounds))?;
         let usual_concurrency = match request.rates.is_empty() {
             true => scenario.concurrency.clone(),
             false => vec![CONNECTIONS_AT_A_RATE],
@@ -113,24 +108,13 @@ impl Sweep {
             job: scenario.job,
             ..Load::PLAIN
         };
-        let loads = every_load(&usual, &scenario.keepalive, &request.levels, &target)?;
-        let mut cells = Vec::new();
-        for rate in paces(&request.rates) {
-            for client in &clients {
-                for own in distinct(loads.iter().map(|load| as_it_can(client, *load))) {
-                    let own = Load { rate, ..own };
-                    cells.extend(grid(&client.client, own, &body_bytes, &concurrency));
-                }
-            }
-            if scenario.baseline_loader {
-                // The loader cannot do TLS.
-                let of_loader = loads.iter().filter(|load| !load.tls);
-                for own in distinct(of_loader.map(|load| load.of_loader())) {
-                    let own = Load { rate, ..own };
-                    cells.extend(grid(BASELINE_LOADER, own, &body_bytes, &concurrency));
-                }
-            }
-        }
+        let axes = Axes {
+            rates: paces(&request.rates),
+            loads: every_load(&usual, &scenario.keepalive, &request.levels, &target)?,
+            body_bytes,
+            concurrency,
+        };
+        let cells = axes.cells(&clients, scenario.baseline_loader);
         let sweep = Sweep {
             clients,
             cells,
@@ -230,24 +214,50 @@ fn paces(rates: &[Rate]) -> Vec<Option<Rate>> {
     paces
 }
 
-/// The cells of a client: each body with each concurrency.
-fn grid<'a>(
-    client: &'a str,
-    own: Load,
-    body_bytes: &'a [usize],
-    concurrency: &'a [usize],
-) -> impl Iterator<Item = Cell> + 'a {
-    let of_body = move |&body_bytes: &usize| {
-        let load = move |&concurrency: &usize| Load {
-            body_bytes,
-            concurrency,
-            ..own
-        };
-        concurrency
-            .iter()
-            .map(move |level| Cell::new(client, load(level)))
-    };
-    body_bytes.iter().flat_map(of_body)
+/// The values that all clients are measured at.
+struct Axes {
+    rates: Vec<Option<Rate>>,
+    loads: Vec<Load>,
+    body_bytes: Vec<usize>,
+    concurrency: Vec<usize>,
+}
+
+impl Axes {
+    /// The cells of these clients, and of the baseline loader if it takes part.
+    fn cells(&self, clients: &[Manifest], with_loader: bool) -> Vec<Cell> {
+        let loads = self.loads.iter();
+        // The loader cannot do TLS.
+        let of_loader = loads.filter(|load| !load.tls).map(|load| load.of_loader());
+        let of_loader = distinct(of_loader.filter(|_| with_loader));
+        let mut cells = Vec::new();
+        for rate in &self.rates {
+            for client in clients {
+                let loads = self.loads.iter().map(|load| as_it_can(client, *load));
+                cells.extend(self.grid(&client.client, *rate, &distinct(loads)));
+            }
+            cells.extend(self.grid(BASELINE_LOADER, *rate, &of_loader));
+        }
+        cells
+    }
+
+    /// The cells of a client: each of these loads with each body and each concurrency.
+    fn grid(&self, client: &str, rate: Option<Rate>, loads: &[Load]) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for own in loads {
+            for &body_bytes in &self.body_bytes {
+                for &concurrency in &self.concurrency {
+                    let load = Load {
+                        rate,
+                        body_bytes,
+                        concurrency,
+                        ..*own
+                    };
+                    cells.push(Cell::new(client, load));
+                }
+            }
+        }
+        cells
+    }
 }
 
 /// The loads of a sweep, apart from body, concurrency and rate: the usual one with each combination of what was
@@ -312,6 +322,15 @@ fn ascending(mut values: Vec<usize>) -> Vec<usize> {
     values.sort_unstable();
     values.dedup();
     values
+}
+
+fn checked_rounds(rounds: u32) -> Result<u32, Usage> {
+    match rounds {
+        0 => Err(Usage(
+            "0 rounds measure nothing; choose at least 1, or 6 for confidence intervals".into(),
+        )),
+        rounds => Ok(rounds),
+    }
 }
 
 pub(super) fn find_clients(

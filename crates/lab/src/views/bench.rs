@@ -16,6 +16,10 @@ const QUESTION: &str = "How does the gem compare with its peers?";
 /// Stands behind the name of a client in such a row.
 const NEW_CONNECTIONS: (&str, &str) = ("*", "a new connection for each request");
 
+/// How the page is read.
+const HOW_TO_READ: &str = "Each part is a run of its own, whose page says more. Ratios compare rounds of the same block. A goal is met or missed by its \
+               figure; where the limit lies within the interval, that is said beside it.";
+
 /// Columns that only the page of each part has.
 const DETAILS: [&str; 2] = ["TCP\nconns", "peak in\nflight"];
 
@@ -38,58 +42,33 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
         Some(builds) => builds.sections(media),
         None => vec![Section::new("Goals", media, vec![Verdict::list(goals)])],
     };
-    let mut sections = Vec::new();
-    let mut records = Vec::new();
-    let mut all_facts = Vec::new();
-    let mut led = Vec::new();
-    if let Some(first) = parts.first() {
-        let lines = machine(&first.run.environment).map(|line| [String::new(), line]);
-        sections.push(Section::new(
-            "Measured on",
-            Media::TEXT,
-            vec![Block::List(Tone::Plain, lines.to_vec())],
-        ));
-    }
+    let mut sections: Vec<Section> = parts.first().map(measured_on).into_iter().collect();
     if builds.is_some() || !goals.is_empty() {
         sections.extend(said(Media::PAPER));
     }
+    let mut gathered = Gathered::default();
     for part in parts {
-        let findings = judge_run(part.run);
-        let chart = speeds(part, &findings).filter(|_| builds.is_none());
-        let charts = Block::Charts(chart.into_iter().map(Chart::Bars).collect());
-        let tables = || tables(part, &findings).into_iter().map(Block::Table);
-        let on_page = std::iter::once(charts).chain(tables()).collect();
-        sections.push(Section::new(part.title, Media::PAGE, on_page));
-        sections.push(Section::new(part.title, Media::TEXT, tables().collect()));
-        sections.extend(of_rejected(part, &findings));
-        led.extend(is_led(part, &findings));
-        let facts = facts(part.run, &trust(part.run, &findings))
-            .into_iter()
-            .filter(|fact| fact.tone == Tone::Warning);
-        all_facts.extend(
-            facts.map(|fact| Fact::new(fact.tone, format!("{}: {}", part.title, fact.words))),
-        );
-        records.extend(findings.rows.iter().map(|row| record(part, row)));
+        gathered.add(part, builds.is_none());
     }
+    sections.append(&mut gathered.sections);
     sections.extend(said(Media::TERMINAL));
     let items = missing
         .iter()
         .map(|why| [String::new(), why.clone()])
         .collect();
     sections.extend(rejected("Left out", items));
-    let how = "Each part is a run of its own, whose page says more. Ratios compare rounds of the same block. A goal is met or missed by its \
-               figure; where the limit lies within the interval, that is said beside it.";
+    let first = parts.first().map(|part| part.run);
+    let led = &gathered.led;
+    let data = json!({ "rows": gathered.records, "goals": of_builds.as_deref().unwrap_or(goals) });
     sections.extend(
-        parts
-            .first()
-            .map(|first| ending(first.run, how.into()))
+        first
+            .map(|run| ending(run, HOW_TO_READ.into()))
             .unwrap_or_default(),
     );
-    let first = parts.first().map(|part| part.run);
     View {
         finding: builds
             .as_ref()
-            .map_or_else(|| finding(goals, &led), Builds::finding),
+            .map_or_else(|| finding(goals, led), Builds::finding),
         question: builds.map_or(QUESTION, |_| builds::QUESTION),
         job: job(parts.len(), led.len()),
         command: first.map(|run| run.command.clone()),
@@ -97,14 +76,49 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
         date: first
             .map(|run| run.environment.date.clone())
             .unwrap_or_default(),
-        facts: all_facts,
+        facts: gathered.facts,
         sections,
-        data: vec![(
-            json!({ "rows": records, "goals": of_builds.as_deref().unwrap_or(goals) }),
-            "Each part's run.json has its rounds.",
-        )],
-        records,
+        data: vec![(data, "Each part's run.json has its rounds.")],
+        records: gathered.records,
         ..View::default()
+    }
+}
+
+/// The machine of the first part, which is that of all.
+fn measured_on(first: &Part) -> Section {
+    let lines = machine(&first.run.environment).map(|line| [String::new(), line]);
+    let list = Block::List(Tone::Plain, lines.to_vec());
+    Section::new("Measured on", Media::TEXT, vec![list])
+}
+
+/// The contents of the parts, one after the other.
+#[derive(Default)]
+struct Gathered {
+    sections: Vec<Section>,
+    records: Vec<Value>,
+    facts: Vec<Fact>,
+    /// Of each part with other clients, whether the gem is the fastest.
+    led: Vec<bool>,
+}
+
+impl Gathered {
+    fn add(&mut self, part: &Part, has_chart: bool) {
+        let findings = judge_run(part.run);
+        let chart = speeds(part, &findings).filter(|_| has_chart);
+        let charts = Block::Charts(chart.into_iter().map(Chart::Bars).collect());
+        let tables = || tables(part, &findings).into_iter().map(Block::Table);
+        let on_page = std::iter::once(charts).chain(tables()).collect();
+        let section = |media, blocks| Section::new(part.title, media, blocks);
+        self.sections.push(section(Media::PAGE, on_page));
+        self.sections.push(section(Media::TEXT, tables().collect()));
+        self.sections.extend(of_rejected(part, &findings));
+        self.led.extend(is_led(part, &findings));
+        let facts = facts(part.run, &trust(part.run, &findings)).into_iter();
+        let warnings = facts.filter(|fact| fact.tone == Tone::Warning);
+        let of_part = |fact: Fact| Fact::new(fact.tone, format!("{}: {}", part.title, fact.words));
+        self.facts.extend(warnings.map(of_part));
+        let records = findings.rows.iter().map(|row| record(part, row));
+        self.records.extend(records);
     }
 }
 

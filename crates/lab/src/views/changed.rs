@@ -21,78 +21,16 @@ pub fn changed(pairs: &[Beside]) -> View {
         .into_iter()
         .chain(pairs.iter().map(|pair| pair.new))
         .collect();
-    let mut sections = Vec::new();
-    for (position, pair) in pairs.iter().enumerate() {
-        let sentences = || Verdict::list(&pair.verdict());
-        let sides = [("before", pair.old), ("after", pair.new)];
-        let side = |(when, (name, run)): (&str, (&str, &Document))| {
-            [
-                when.to_owned(),
-                format!("{name}, {}, {}", moment(&run.environment.date), run.command),
-            ]
-        };
-        let title = if pairs.len() > 1 {
-            format!("{} after {}", pair.new.0, pair.old.0)
-        } else {
-            String::new()
-        };
-        sections.push(Section::new(title, Media::PAPER, vec![sentences()]));
-        sections.push(Section::new(
-            "",
-            Media::TEXT,
-            vec![Block::List(Tone::Plain, sides.map(side).to_vec())],
-        ));
-        if pair.found.rows.iter().any(|change| change.ratio.is_some()) {
-            let chart = Block::Charts(vec![Chart::Bars(bars(pair, position))]);
-            sections.push(Section::new("After ÷ before", Media::PAGE, vec![chart]));
-        }
-        if !pair.found.rows.is_empty() {
-            let title = "All changes";
-            sections.push(Section::new(
-                "",
-                Media::TEXT,
-                vec![Block::Table(table(pair, title))],
-            ));
-            sections.push(Section::new(
-                title,
-                Media::PAGE,
-                vec![Block::Table(table(pair, title))],
-            ));
-        }
-        sections.push(Section::new("Verdict", Media::TERMINAL, vec![sentences()]));
-    }
-    sections.push(Section::new(
-        "The runs",
-        Media::PAGE,
-        vec![Block::Table(table_of_runs(&runs))],
-    ));
-    sections.push(Section::new(
-        "What else is not the same",
-        Media::PAGE,
-        vec![otherwise(&runs)],
-    ));
-    sections.push(
-        Section::new(
-            "How to read this",
-            Media::PAGE,
-            vec![Block::Note(how_to_read())],
-        )
-        .folded(),
-    );
+    let mut sections: Vec<Section> = pairs
+        .iter()
+        .enumerate()
+        .flat_map(|(position, pair)| of_pair(pair, position, pairs.len() > 1))
+        .collect();
+    sections.extend(of_all(&runs));
     let records: Vec<Value> = pairs
         .iter()
         .flat_map(|pair| pair.found.rows.iter().map(|it| record(it, pair)))
         .collect();
-    let mut data = json!({ "schema": crate::ledger::SCHEMA, "runs": runs.iter().map(run_record).collect::<Value>(), "rows": records });
-    let whole = (
-        data.clone(),
-        "The rounds are in the documents that were compared.",
-    );
-    data["rows"] = json!([]);
-    let lean = (
-        data,
-        "There were too many changes to put them there; `hecaton report --json` gives them.",
-    );
     let finding = match pairs {
         [pair] => pair.verdict().into_iter().next(),
         _ => None,
@@ -105,10 +43,71 @@ pub fn changed(pairs: &[Beside]) -> View {
             all => format!("{all} runs: the first is compared with each of the others"),
         },
         sections,
+        data: data(&runs, &records),
         records,
-        data: vec![whole, lean],
         ..View::default()
     }
+}
+
+/// What changed between two runs.
+fn of_pair(pair: &Beside, position: usize, is_titled: bool) -> Vec<Section> {
+    let sentences = || Verdict::list(&pair.verdict());
+    let side = |when: &str, name: &str, run: &Document| {
+        let words = format!("{name}, {}, {}", moment(&run.environment.date), run.command);
+        [when.to_owned(), words]
+    };
+    let sides = vec![
+        side("before", pair.old.0, pair.old.1),
+        side("after", pair.new.0, pair.new.1),
+    ];
+    let title = match is_titled {
+        true => format!("{} after {}", pair.new.0, pair.old.0),
+        false => String::new(),
+    };
+    let mut sections = vec![
+        Section::new(title, Media::PAPER, vec![sentences()]),
+        Section::new("", Media::TEXT, vec![Block::List(Tone::Plain, sides)]),
+    ];
+    if pair.found.rows.iter().any(|change| change.ratio.is_some()) {
+        let chart = Block::Charts(vec![Chart::Bars(bars(pair, position))]);
+        sections.push(Section::new("After ÷ before", Media::PAGE, vec![chart]));
+    }
+    if !pair.found.rows.is_empty() {
+        let name = "All changes";
+        let table = || vec![Block::Table(table(pair, name))];
+        sections.push(Section::new("", Media::TEXT, table()));
+        sections.push(Section::new(name, Media::PAGE, table()));
+    }
+    sections.push(Section::new("Verdict", Media::TERMINAL, vec![sentences()]));
+    sections
+}
+
+/// What the page says of all runs.
+fn of_all(runs: &[(&str, &Document)]) -> [Section; 3] {
+    let page = |title: &str, block: Block| Section::new(title, Media::PAGE, vec![block]);
+    [
+        page("The runs", Block::Table(table_of_runs(runs))),
+        page("What else is not the same", otherwise(runs)),
+        page("How to read this", Block::Note(how_to_read())).folded(),
+    ]
+}
+
+/// The data of the page, with its rows, and without them where these are too many.
+fn data(runs: &[(&str, &Document)], records: &[Value]) -> Vec<(Value, &'static str)> {
+    let runs: Value = runs
+        .iter()
+        .map(|(name, run)| run_record(name, run))
+        .collect();
+    let whole = json!({ "schema": crate::ledger::SCHEMA, "runs": runs, "rows": records });
+    let mut lean = whole.clone();
+    lean["rows"] = json!([]);
+    vec![
+        (whole, "The rounds are in the documents that were compared."),
+        (
+            lean,
+            "There were too many changes to put them there; `hecaton report --json` gives them.",
+        ),
+    ]
 }
 
 /// Every change; loads are columns of their own where rows differ in more than concurrency.
@@ -209,7 +208,7 @@ fn change(change: &Change) -> String {
     )
 }
 
-fn run_record((name, run): &(&str, &Document)) -> Value {
+fn run_record(name: &str, run: &Document) -> Value {
     json!({ "name": name, "command": run.command, "environment": run.environment, "plan": run.plan })
 }
 

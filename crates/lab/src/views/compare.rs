@@ -293,80 +293,80 @@ fn trip_bars(trips: &[RoundTrip]) -> Chart {
 
 /// A batch over its size, both ways; and how many times faster all at once is, below the line of what would be ideal.
 fn batch_lines(batches: &[Batch]) -> Vec<Chart> {
-    let series = |place, name: &str, unit: &str, value: fn(&Batch) -> Option<Estimate>| {
-        let point = |batch: &Batch| {
-            let found = value(batch)?;
-            Some(Point {
-                x: batch.size as f64,
-                y: found.value,
-                range: (found.low, found.high),
-                hint: format!("batch of {}: {} {unit}", batch.size, figure(found.value)),
-            })
-        };
-        Series {
-            name: name.into(),
-            colour: Colour::Of(place),
-            points: batches.iter().filter_map(point).collect(),
-            ..Series::default()
-        }
-    };
-    let ideal = Series {
-        name: "ideal".into(),
-        colour: Colour::Grey,
-        stroke: Stroke::Bound,
-        points: [0, batches.last().map_or(0, |batch| batch.size)]
-            .map(|size| Point {
-                x: size as f64,
-                y: size as f64,
-                range: (size as f64, size as f64),
-                hint: String::new(),
-            })
-            .to_vec(),
+    let series = |place, name: &str, unit: &str, value: fn(&Batch) -> Option<Estimate>| Series {
+        name: name.into(),
+        colour: Colour::Of(place),
+        points: batches
+            .iter()
+            .filter_map(|batch| Some(point(batch.size, value(batch)?, unit)))
+            .collect(),
         ..Series::default()
-    };
-    let lines = |name: &str, heading: &str, unit: &str, series: Vec<Series>| {
-        let words: Vec<String> = series.iter().map(|series| ends(series, unit)).collect();
-        Chart::Lines(Lines {
-            name: name.into(),
-            heading: heading.into(),
-            title: format!("{heading}, over the size of a batch"),
-            width: NARROW,
-            across: Across {
-                title: "requests of a batch",
-                grid: batches.iter().map(|batch| batch.size as f64).collect(),
-                log: false,
-                labels: Vec::new(),
-                round: false,
-            },
-            plots: vec![Plot {
-                title: unit.into(),
-                height: 220.0,
-                most: 0.0,
-                ticks: 4,
-                log: false,
-                series,
-            }],
-            band: None,
-            words: words.join("; "),
-        })
     };
     let sync = series(0, "one after another", "ms", |batch| batch.sync_ms);
     let at_once = series(1, "all at once", "ms", |batch| batch.async_ms);
     let speed_up = series(0, "measured", "times", |batch| batch.speed_up);
+    let sizes: Vec<f64> = batches.iter().map(|batch| batch.size as f64).collect();
+    let ideal = ideal(sizes.last().copied().unwrap_or(0.0));
+    let time = "Time of a whole batch";
+    let faster = "How many times faster all at once is";
     vec![
-        lines(
-            "batches",
-            "Time of a whole batch",
-            "ms",
-            vec![sync, at_once],
-        ),
-        lines(
-            "speed-up",
-            "How many times faster all at once is",
-            "times",
-            vec![speed_up, ideal],
-        ),
+        over_size("batches", time, "ms", vec![sync, at_once], sizes.clone()),
+        over_size("speed-up", faster, "times", vec![speed_up, ideal], sizes),
     ]
+}
+
+fn point(size: u64, found: Estimate, unit: &str) -> Point {
+    Point {
+        x: size as f64,
+        y: found.value,
+        range: (found.low, found.high),
+        hint: format!("batch of {size}: {} {unit}", figure(found.value)),
+    }
+}
+
+/// As many times faster as there are requests in a batch.
+fn ideal(largest: f64) -> Series {
+    let point = |size: f64| Point {
+        x: size,
+        y: size,
+        range: (size, size),
+        hint: String::new(),
+    };
+    Series {
+        name: "ideal".into(),
+        colour: Colour::Grey,
+        stroke: Stroke::Bound,
+        points: [0.0, largest].map(point).to_vec(),
+        ..Series::default()
+    }
+}
+
+/// Lines over the size of a batch.
+fn over_size(name: &str, heading: &str, unit: &str, series: Vec<Series>, sizes: Vec<f64>) -> Chart {
+    let words: Vec<String> = series.iter().map(|series| ends(series, unit)).collect();
+    Chart::Lines(Lines {
+        name: name.into(),
+        heading: heading.into(),
+        title: format!("{heading}, over the size of a batch"),
+        width: NARROW,
+        across: Across {
+            title: "requests of a batch",
+            grid: sizes,
+            log: false,
+            labels: Vec::new(),
+            round: false,
+        },
+        plots: vec![Plot {
+            title: unit.into(),
+            height: 220.0,
+            most: 0.0,
+            ticks: 4,
+            log: false,
+            series,
+        }],
+        band: None,
+        words: words.join("; "),
+    })
 }
 
 /// The ends of a line, for those who do not see it.
