@@ -73,8 +73,14 @@ fn of_run(facts: &mut Facts, case: &Case, log: &Log) {
     of_connections(facts, log);
 }
 
+/// What an event counts for.
+type Count = fn(&Event) -> usize;
+
+/// What an event says.
+type Words = fn(&Event) -> Option<String>;
+
 /// What is counted of each event.
-const COUNTS: [(&str, fn(&Event) -> usize); 9] = [
+const COUNTS: [(&str, Count); 9] = [
     ("opened", |event| {
         usize::from(matches!(event, Event::Opened { .. }))
     }),
@@ -109,7 +115,7 @@ const COUNTS: [(&str, fn(&Event) -> usize); 9] = [
 ];
 
 /// What each event says.
-const WORDS: [(&str, fn(&Event) -> Option<String>); 4] = [
+const WORDS: [(&str, Words); 4] = [
     ("sni", |event| match event {
         Event::Hello { sni, .. } => Some(sni.clone()),
         _ => None,

@@ -61,26 +61,15 @@ impl Jar {
         let Some((name, value)) = parts.next().and_then(|pair| pair.split_once('=')) else {
             return;
         };
-        let attributes: Vec<(String, &str)> = parts
-            .map(|part| part.split_once('=').unwrap_or((part, "")))
-            .map(|(name, value)| (name.trim().to_ascii_lowercase(), value.trim()))
-            .collect();
-        // Of attributes that are repeated, the last one counts.
-        let attribute = |needed: &str| {
-            attributes
-                .iter()
-                .rev()
-                .find(|(name, _)| name == needed)
-                .map(|(_, value)| *value)
-        };
+        let attributes = Attributes::of(parts);
         let mut host = url.host().to_owned();
-        if let Some(domain) = attribute("domain").filter(|domain| !domain.is_empty()) {
+        if let Some(domain) = attributes.get("domain").filter(|domain| !domain.is_empty()) {
             match domain == host || sins.has("cookie-from-other-host") {
                 true => host = domain.to_owned(),
                 false => return,
             }
         }
-        let secure = attribute("secure").is_some();
+        let secure = attributes.get("secure").is_some();
         if name.trim().starts_with("__Host-") && !secure && !sins.has("cookie-prefix-ignored") {
             return;
         }
@@ -91,7 +80,8 @@ impl Jar {
             .map_or("/", |at| &default[..at]);
         let cookie = Cookie {
             host,
-            path: attribute("path")
+            path: attributes
+                .get("path")
                 .filter(|path| path.starts_with('/'))
                 .unwrap_or(default)
                 .to_owned(),
@@ -104,19 +94,39 @@ impl Jar {
                 (&old.host, &old.path, &old.name) != (&cookie.host, &cookie.path, &cookie.name)
             });
         }
-        let age = attribute("max-age").and_then(|age| age.parse::<i64>().ok());
-        let age =
-            age.filter(|_| !sins.has("cookie-expires-wins") || attribute("expires").is_none());
-        let expired = attribute("expires").is_some_and(|date| has_expired(date, sins))
-            && !(sins.has("cookie-ignores-expires")
-                && attribute("expires")
-                    .is_some_and(|date| date.contains(" GMT") && !date.contains('-')));
-        let over = match age {
-            Some(age) => age <= 0 && !sins.has("cookie-ignores-max-age"),
-            None => expired,
-        };
-        if !over {
+        if !attributes.are_over(sins) {
             self.0.push(cookie);
+        }
+    }
+}
+
+/// The attributes of a cookie.
+struct Attributes<'a>(Vec<(String, &'a str)>);
+
+impl<'a> Attributes<'a> {
+    fn of(parts: impl Iterator<Item = &'a str>) -> Attributes<'a> {
+        let pairs = parts.map(|part| part.split_once('=').unwrap_or((part, "")));
+        let pairs = pairs.map(|(name, value)| (name.trim().to_ascii_lowercase(), value.trim()));
+        Attributes(pairs.collect())
+    }
+
+    /// The value of an attribute. Of attributes that are repeated, the last one counts.
+    fn get(&self, needed: &str) -> Option<&'a str> {
+        let mut attributes = self.0.iter().rev();
+        let found = attributes.find(|(name, _)| name == needed);
+        found.map(|(_, value)| *value)
+    }
+
+    /// Whether they remove the cookie.
+    fn are_over(&self, sins: &Sins) -> bool {
+        let expires = self.get("expires");
+        let age = self.get("max-age").and_then(|age| age.parse::<i64>().ok());
+        match age.filter(|_| !sins.has("cookie-expires-wins") || expires.is_none()) {
+            Some(age) => age <= 0 && !sins.has("cookie-ignores-max-age"),
+            None => expires.is_some_and(|date| {
+                let is_usual = date.contains(" GMT") && !date.contains('-');
+                has_expired(date, sins) && !(is_usual && sins.has("cookie-ignores-expires"))
+            }),
         }
     }
 }

@@ -274,30 +274,14 @@ fn again_after_failure(
 /// The head and the body of the request.
 pub(super) fn head(client: &Client, hop: &Hop) -> Result<(Vec<u8>, Vec<u8>), Failure> {
     let sins = &client.sins;
-    let token = |text: &str| {
-        !text.is_empty()
-            && text
-                .bytes()
-                .all(|byte| byte.is_ascii_graphic() && byte != b':')
-    };
-    if !token(&hop.method) && !sins.has("crlf-in-method") {
+    if !is_token(&hop.method) && !sins.has("crlf-in-method") {
         return failed(
             Class::Refused,
             "the method is not a token (RFC 9110 §5.6.2)",
         );
     }
-    let target = match sins.has("userinfo-in-target") && !hop.url.user.is_empty() {
-        true => format!(
-            "http://{}@{}{}",
-            hop.url.user, hop.url.authority, hop.url.path
-        ),
-        false => hop.url.path.clone(),
-    };
     let proxied = client.route.proxy.is_some() && !hop.url.secure;
-    let target = match proxied && !sins.has("path-to-proxy") {
-        true => format!("http://{}{target}", hop.url.authority),
-        false => target,
-    };
+    let target = target(hop, proxied && !sins.has("path-to-proxy"), sins);
     let mut text = format!("{} {target} HTTP/1.1\r\n", hop.method);
     let host = match sins.has("host-without-port") {
         true => hop.url.host(),
@@ -316,15 +300,7 @@ pub(super) fn head(client: &Client, hop: &Hop) -> Result<(Vec<u8>, Vec<u8>), Fai
     for (name, value) in sent.filter(|(name, _)| !(bare && name.eq_ignore_ascii_case("expect"))) {
         field(client, hop, &mut text, name, value)?;
     }
-    let (jar, caller) = (client.jar.header(&hop.url, sins), hop.field("cookie"));
-    let cookies: Vec<String> = caller
-        .map(str::to_owned)
-        .into_iter()
-        .chain(Some(jar).filter(|jar| !jar.is_empty()))
-        .collect();
-    if !cookies.is_empty() {
-        text += &format!("Cookie: {}\r\n", cookies.join("; "));
-    }
+    text += &cookies(client, hop);
     let body = hop.body.as_deref().unwrap_or_default();
     let has_content = ["POST", "PUT", "PATCH"].contains(&hop.method.as_str());
     let sends_zero = has_content && !sins.has("no-length-of-empty-post");
@@ -333,6 +309,38 @@ pub(super) fn head(client: &Client, hop: &Hop) -> Result<(Vec<u8>, Vec<u8>), Fai
     }
     text += "\r\n";
     Ok((text.into_bytes(), body.as_bytes().to_vec()))
+}
+
+fn is_token(text: &str) -> bool {
+    let is_of_token = |byte: u8| byte.is_ascii_graphic() && byte != b':';
+    !text.is_empty() && text.bytes().all(is_of_token)
+}
+
+/// The target of the request: a path, or for a proxy the whole URL.
+fn target(hop: &Hop, is_whole: bool, sins: &Sins) -> String {
+    let target = match sins.has("userinfo-in-target") && !hop.url.user.is_empty() {
+        true => format!(
+            "http://{}@{}{}",
+            hop.url.user, hop.url.authority, hop.url.path
+        ),
+        false => hop.url.path.clone(),
+    };
+    match is_whole {
+        true => format!("http://{}{target}", hop.url.authority),
+        false => target,
+    }
+}
+
+/// The field `Cookie`, if the caller or the jar has cookies.
+fn cookies(client: &Client, hop: &Hop) -> String {
+    let jar = client.jar.header(&hop.url, &client.sins);
+    let caller = hop.field("cookie").map(str::to_owned);
+    let jar = Some(jar).filter(|jar| !jar.is_empty());
+    let cookies: Vec<String> = caller.into_iter().chain(jar).collect();
+    match cookies.is_empty() {
+        true => String::new(),
+        false => format!("Cookie: {}\r\n", cookies.join("; ")),
+    }
 }
 
 /// Adds a field of the caller to the head.

@@ -1,7 +1,7 @@
 //! The server of a case: it does what the steps say, byte by byte, and records what happens.
 
 mod connection;
-pub mod frames;
+pub(crate) mod frames;
 mod hello;
 pub mod hpack;
 mod http2;
