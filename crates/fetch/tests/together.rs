@@ -168,7 +168,7 @@ fn a_round_of_redirects_that_another_process_has_done_is_done() {
     let job = load(world.folder.clone()).expect("a plan").job;
     let (stop, options) = (AtomicBool::new(false), Options::default());
     let mut another = Another(world.folder.clone());
-    let ended = finish::rounds(&world.folder, (&job, &options), &stop, &mut another);
+    let ended = finish::rounds(&world.folder, &job, &options, &stop, &mut another);
     assert!(ended.expect("it is done").is_some());
     assert_eq!(world.run().tally.responses, 36);
     // Each input and where it leads, once.

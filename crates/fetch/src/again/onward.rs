@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use roaring::RoaringTreemap;
 use serde::Deserialize;
@@ -71,6 +71,45 @@ pub fn follow_up(folder: &Folder, done: &Started, lock: &Lock) -> Result<bool> {
     Ok(true)
 }
 
+/// The redirects of a part that wait.
+#[derive(Default)]
+struct Waiting {
+    /// Where they lead, by the numbers of their inputs.
+    ways: HashMap<u64, Way>,
+    /// The pages that inputs have had.
+    pages: Unfinished,
+}
+
+impl Waiting {
+    /// Those of these results.
+    fn read(results: &Path) -> Result<Waiting> {
+        let mut waiting = Waiting::default();
+        each(results, &mut |line, number| {
+            if is_followed(line) {
+                note(&mut waiting.pages, line)?;
+            } else if matches!(head_of(line), Some((_, Outcome::Onward, _))) {
+                let line = serde_json::from_slice::<Line>(line)?;
+                waiting.ways.insert(number, line.onward);
+            } else {
+                waiting.pages.remove(&number);
+            }
+            Ok(())
+        })?;
+        Ok(waiting)
+    }
+
+    /// What became of an input until now, if its redirect waits.
+    fn take(&mut self, number: u64) -> Option<Earlier> {
+        let way = self.ways.remove(&number)?;
+        let had = self.pages.remove(&number);
+        Some(Earlier {
+            way: Some(way),
+            pages: had.map(|(pages, _)| pages.had()),
+            ..Earlier::default()
+        })
+    }
+}
+
 /// Hands over the inputs of a part whose redirects wait.
 fn hand_over(
     folder: &Folder,
@@ -79,18 +118,7 @@ fn hand_over(
     file: &mut InputFile,
     take: Take<'_>,
 ) -> Result<()> {
-    let mut ways: HashMap<u64, Way> = HashMap::new();
-    let mut pages = Unfinished::new();
-    each(&folder.result(part), &mut |line, number| {
-        if is_followed(line) {
-            note(&mut pages, line)?;
-        } else if matches!(head_of(line), Some((_, Outcome::Onward, _))) {
-            ways.insert(number, serde_json::from_slice::<Line>(line)?.onward);
-        } else {
-            pages.remove(&number);
-        }
-        Ok(())
-    })?;
+    let mut waiting = Waiting::read(&folder.result(part))?;
     let mut last = LastHost::default();
     let mut frame = Vec::new();
     for extent in Plan::index(folder, part)?
@@ -103,7 +131,7 @@ fn hand_over(
         let mut rest = &frame[..];
         while !rest.is_empty() {
             let mut planned = read_entry(&mut rest).ok_or_else(|| file.damaged())?;
-            let Some(way) = ways.remove(&planned.number) else {
+            let Some(earlier) = waiting.take(planned.number) else {
                 continue;
             };
             let digest = maker
@@ -112,13 +140,8 @@ fn hand_over(
             let damaged =
                 |_| Error::failed(format!("the record of input {} is damaged", planned.number));
             let request = digest.map_err(damaged)?;
-            let url = way.url.clone();
-            let had = pages.remove(&planned.number);
-            let earlier = Earlier {
-                way: Some(way),
-                pages: had.map(|(pages, _)| pages.had()),
-                ..Earlier::default()
-            };
+            let way = earlier.way.as_ref();
+            let url = way.map_or(String::new(), |way| way.url.clone());
             planned.earlier = Some(Box::new(earlier));
             let (host, foreign) = last
                 .of(&url)

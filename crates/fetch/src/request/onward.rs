@@ -222,6 +222,10 @@ mod tests {
         )
     }
 
+    fn limits(reach: Reach) -> RedirectLimits {
+        RedirectLimits { most: 5, reach }
+    }
+
     fn rendered<'a>(original: &'a Rendered<'a>, onward: &'a Onward) -> Rendered<'a> {
         let template = hecaton::Template::new(&hecaton::Defaults::default()).unwrap();
         super::rendered(original, onward, &template)
@@ -287,7 +291,7 @@ mod tests {
         assert_eq!(rendered(&original, &next).body.as_deref(), Some("body"));
         let twice = |second: &'static [u8]| {
             let fields = [("location", &b"/a"[..]), ("location", second)];
-            super::step((302, fields.into_iter()), &original, None, (5, Reach::Any))
+            super::step(302, fields.into_iter(), &original, None, limits(Reach::Any))
         };
         assert_eq!(&*to(twice(b"/a")).url, "http://a.example/a");
         assert!(matches!(twice(b"/b"), Step::Refused(None, why) if why.contains("disagree")));
@@ -298,7 +302,7 @@ mod tests {
         let original = request("GET", "http://a.example/");
         let step = |location: &'static [u8], reach| {
             let fields = [("location", location)].into_iter();
-            super::step((301, fields), &original, None, (5, reach))
+            super::step(301, fields, &original, None, limits(reach))
         };
         for near in [
             &b"/x"[..],
