@@ -88,7 +88,7 @@ impl Pem {
         PrivateKeyDer::from_pem_slice(self.bytes()).map_err(|error| {
             let text = self.text.as_deref().unwrap_or_default();
             match error {
-                pem::Error::NoItemsFound if text.contains("ENCRYPTED") => self.has(
+                pem::Error::NoItemsFound if is_locked(text) => self.has(
                     "a private key with a passphrase: give client_key_password (in Ruby), or decrypt it first",
                 ),
                 pem::Error::NoItemsFound => self.has("no private key in PEM"),
@@ -108,6 +108,12 @@ impl Pem {
             None => format!("the text has {what}"),
         }
     }
+}
+
+/// Whether a text has a private key with a passphrase (RFC 7468 §11).
+fn is_locked(text: &str) -> bool {
+    let label = "-----BEGIN ENCRYPTED PRIVATE KEY-----";
+    text.lines().any(|line| line.trim() == label)
 }
 
 /// A path for messages. Text without its `-----BEGIN` counts as a path, too, and may be a private key. It is not shown
@@ -141,6 +147,19 @@ fn broken(error: &pem::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_with_a_passphrase_is_known_by_its_label() {
+        let of = |name: &str| format!("-----BEGIN {name}-----\nAAAA\n-----END {name}-----\n");
+        for (text, is_locked) in [
+            (of("ENCRYPTED PRIVATE KEY"), true),
+            (of("CERTIFICATE") + &of("ENCRYPTED PRIVATE KEY"), true),
+            (format!("NOT ENCRYPTED\n{}", of("CERTIFICATE")), false),
+        ] {
+            let message = Pem::from(text.as_str()).key().unwrap_err();
+            assert_eq!(message.contains("passphrase"), is_locked, "{text}");
+        }
+    }
 
     #[test]
     fn what_may_be_a_key_is_not_shown() {
