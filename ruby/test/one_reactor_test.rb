@@ -1,6 +1,10 @@
 # All clients of a process share one reactor: threads, descriptors and wake-ups do not grow with clients.
 require "test_helper"
-require "async"
+begin
+  require "async"
+rescue LoadError
+  nil # Its parts in C are not packaged for each Ruby.
+end
 require "open3"
 require "tmpdir"
 
@@ -183,6 +187,7 @@ class OneReactorTest < ServerTest
   end
 
   def test_fibers_of_several_clients_overlap_and_end_alone
+    skip "async is not installed" unless defined?(Async)
     clients = Array.new(4) { client(timeout: 30) }
     hasty = client(timeout: 0.2)
     Async do |task|
