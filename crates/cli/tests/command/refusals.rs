@@ -4,7 +4,7 @@ use crate::support::{root, run};
 use std::process::{Command, Stdio};
 
 /// Lines, and words of the sentence that each is refused with. `HAR`, `LOG` and `LIST` are files; nothing listens at `URL`.
-const REFUSED: [(&str, &str); 22] = [
+const REFUSED: [(&str, &str); 23] = [
     (
         "sweep URL 10 1 -c 2 --client curb-easy --access-log LOG",
         "curb-easy cannot give each request an id",
@@ -59,6 +59,7 @@ const REFUSED: [(&str, &str); 22] = [
         "give proxy as env:NAME",
     ),
     ("fetch LIST --rate 0", "rate is 0"),
+    ("fetch LIST --connect-timeout 0", "connect_timeout is 0"),
     (
         "fetch LIST --verify sha256:sum",
         "verify names the column \"sum\"",

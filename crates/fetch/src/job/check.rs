@@ -36,10 +36,16 @@ impl Job {
         check_hosts(&self.hosts)?;
         check_proxies(&self.network.proxy)?;
         check_sizes(self)?;
-        if self.network.timeout.is_zero() {
-            return Err(Error::usage(
-                "timeout is 0, which fails every request: use a second or more",
-            ));
+        let network = &self.network;
+        for (name, time) in [
+            ("timeout", network.timeout),
+            ("connect_timeout", network.connect_timeout),
+        ] {
+            if time.is_zero() {
+                return Err(Error::usage(format!(
+                    "{name} is 0, which fails every request: use a second or more"
+                )));
+            }
         }
         Ok(())
     }
