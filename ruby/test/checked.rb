@@ -28,6 +28,7 @@ class Hecaton::Native::Batch; end
 class Hecaton::Native::Guest; end
 class Hecaton::Native::Stream; end
 class Hecaton::Native::BodySource; end
+class Hecaton::Native::Turns; end
 class Hecaton::Native::Certificates; end
 class Hecaton::Native::Wait; end
 class Hecaton::Native::Driver; end

@@ -62,7 +62,7 @@ class TokenTest < ServerTest
       assert_equal 200, client.get("#{server.url}/") { |stream| stream.status }
       assert_equal [["Bearer a", "Bearer b", "Bearer a"], [nil] * 3], [server.tokens, calls]
       assert_equal 200, client().get("#{server.url}/", bearer: -> { "a" }).status
-      assert_equal 200, client().get("#{server.url}/", bearer: Class.new { def call = "b" }.new).status
+      assert_equal 200, client().get("#{server.url}/", bearer: Class.new { def call(*) = "b" }.new).status
     end
   end
 
