@@ -71,7 +71,8 @@ module Hecaton
     end
 
     def refuse_without_timeout
-      raise ArgumentError, "the request has no timeout: give it one or a client, or give Hecaton.batch a timeout for all"
+      raise ArgumentError,
+        "the request has no timeout: give it one or a client, or give Hecaton.batch a timeout for all"
     end
 
     # Short ways for one option that is common.
