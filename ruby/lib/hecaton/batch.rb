@@ -131,6 +131,9 @@ module Hecaton
     # after a `step` that was not left.
     def last_called = (@ended[@reported - 4] if @reported.positive?)
 
+    # For adapters: a request that has no callback, nil if each has one.
+    def without_callback = [*@native.held, *@deferral&.pendings].find { |pending| !pending.callback? }
+
     # For adapters: last_called is nil from now on, until the next is called.
     def forget_last_called = (@ended[@reported - 4] = nil if @reported.positive?)
 

@@ -43,9 +43,12 @@ module Hecaton
       forget
     end
 
+    # Those that are left.
+    def pendings = @entries.drop(@at).each_slice(VALUES).map(&:first)
+
     # Gives up all, and returns them.
     def clear
-      left = @entries.drop(@at).each_slice(VALUES).map(&:first)
+      left = pendings
       forget
       left
     end

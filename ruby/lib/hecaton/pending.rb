@@ -105,6 +105,9 @@ module Hecaton
     # For the batch: the Batch or the Guest that queued it.
     def way = @kind[2]
 
+    # For adapters: whether it has a callback of its end.
+    def callback? = !@callback.nil?
+
     # For the batch: whether its head is handed over before its end.
     def in_parts? = !(@on_headers || @on_body).nil?
 

@@ -311,6 +311,12 @@ impl Batch {
             .any(|(_, held)| held.as_raw() == request.as_raw())
     }
 
+    /// Ruby's requests that are queued or in flight.
+    fn held(ruby: &Ruby, this: &Batch) -> RArray {
+        let all = this.held.all(ruby);
+        ruby.ary_from_iter(all.iter().map(|(_, request)| *request))
+    }
+
     /// Waits until some requests have ended and adds all ended ones to `ended`, four values each: the request, status
     /// or nil, record, body or the facts of the error. Adds requests that need another piece of their body to
     /// `wanting`. Adds parts that came to `parts`, three values each: the request, status and record of a head, or nil
@@ -611,6 +617,7 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("push", method!(Batch::push, 7))?;
     class.define_method("push_get", method!(Batch::push_get, 2))?;
     class.define_method("in_parts", method!(Batch::in_parts, 2))?;
+    class.define_method("held", method!(Batch::held, 0))?;
     class.define_method("next_hook_call", method!(Batch::next_hook_call, 0))?;
     class.define_method("resolve", method!(Batch::resolve, 1))?;
     class.define_method("holds?", method!(Batch::holds, 1))?;

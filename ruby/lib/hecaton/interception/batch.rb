@@ -78,6 +78,9 @@ module Hecaton
       # As Native::Batch#holds?.
       def holds?(request) = @native.holds?(request)
 
+      # As Native::Batch#held.
+      def held = @native.held
+
       # As Native::Batch#adopt.
       def adopt = @native.adopt
 

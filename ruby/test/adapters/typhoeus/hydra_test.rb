@@ -320,6 +320,26 @@ class TyphoeusHydraTest < DropInTest
     end
   end
 
+  def test_a_request_that_its_callback_queues_again_ends_twice_wherever_run_is_left
+    with_real_server do |real_server|
+      step = 0
+      loop do
+        called = 0
+        due = 1
+        hydra = Typhoeus::Hydra.new
+        request = Typhoeus::Request.new("#{real_server.url}/r/1", timeout: 20)
+        request.on_complete { (called += 1) == 1 && hydra.queue(request) && (due = 2) }
+        hydra.queue(request)
+        break unless left_at?(hydra, step)
+
+        hydra.run
+        assert_equal due, called, "step #{step}"
+        step += 1
+      end
+      assert_operator step, :>, 50
+    end
+  end
+
   def test_a_request_that_an_interrupt_keeps_from_being_started_is_started_by_the_next_run
     3.times do |step|
       hydra = Typhoeus::Hydra.new

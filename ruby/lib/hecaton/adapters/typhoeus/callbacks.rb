@@ -2,23 +2,6 @@
 module Hecaton
   module Typhoeus
     class Request
-      # Callbacks that are begun once each, also if an exception leaves between two of them and they are run again.
-      class Calls
-        def initialize(callbacks)
-          @callbacks = callbacks
-          @begun = 0
-        end
-
-        # Calls those that were not begun. Ruby looks for interrupts when a method returns. So one comes before this one
-        # is counted, or in the callback.
-        def run(response)
-          while (callback = @callbacks[@begun])
-            count = @begun + 1
-            response.handled_response = (@begun = count) && callback.call(response)
-          end
-        end
-      end
-
       # Included by Request.
       module Callbacks
         # Lists of blocks, of a request and (for all requests) of Typhoeus. Each method adds the block, if there is one,
@@ -76,19 +59,32 @@ module Hecaton
 
         # Calls the callbacks of the end: on_complete and on_progress, then on_success or on_failure. Typhoeus' global
         # callbacks go before the request's own. The value of the last one is the response's handled_response.
-        def execute_callbacks = calls_at_end.run(response)
+        def execute_callbacks
+          list_callbacks
+          call_back
+        end
 
-        # For Hydra: the Calls of the end, of the callbacks that are there, and none that they add.
-        def calls_at_end
+        # For Hydra: calls those of the list that were not begun. Ruby looks for interrupts when a method returns: one
+        # comes before a callback is counted, or in it.
+        def call_back(calls = @calls)
           response = self.response
-          list = []
+          while (callback = calls[at = calls[0] + 1])
+            response.handled_response = (calls[0] = at) && callback.call(response)
+          end
+        end
+
+        private
+
+        # How many were begun, and the callbacks that are there: none that they add.
+        def list_callbacks
+          list = [0]
           Typhoeus.list_end(list)
           list_end(list)
           if response
             Typhoeus.list_verdict(list, response)
             list_verdict(list, response)
           end
-          Calls.new(list)
+          @calls = list
         end
       end
     end

@@ -66,11 +66,11 @@ module Hecaton
 
       # Starts the first of the queue.
       def dequeue
-        return if queued_requests.empty?
+        queue = queued_requests
+        return if queue.empty?
 
-        request = note(queued_requests.first) # Before it leaves the queue. An interrupt finds it in one of the two.
-        queued_requests.shift
-        add(request)
+        note(queue.first) # Before it leaves the queue. An interrupt finds it in one of the two.
+        start(queue.shift)
       end
 
       # Starts as many of the queue as max_concurrency allows.
@@ -80,12 +80,8 @@ module Hecaton
 
       # Starts a request now, queue and limit notwithstanding, or ends it without the network. It continues in `run`.
       def add(request)
-        note(request) unless @taken.last.equal?(request)
-        Layers.pass(request, self, (memory if Config.memoize)) { @transfers.start(request) }
-        started(request)
-      rescue Ethon::Errors::EthonError, Errors::NoStub
-        started(request) # It is left out.
-        raise
+        note(request)
+        start(request)
       end
 
       # For Transfers: the batch has this request. It may have ended, too.
@@ -112,21 +108,26 @@ module Hecaton
 
       private
 
-      # Keeps a request until it has been started, and returns it.
+      # Keeps a request until it has been started.
       def note(request)
-        request.calls = nil
+        request.unanswered
         @taken << request
-        request
+      end
+
+      def start(request)
+        Layers.pass(request, self, (memory if Config.memoize)) { @transfers.start(request) }
+        started(request)
+      rescue Ethon::Errors::EthonError, Errors::NoStub
+        started(request) # It is left out.
+        raise
       end
 
       # An interrupt has kept these from being started, or from having all their callbacks called.
       def take_up_again
         @free = 0
         while (request = @taken.last)
-          if request.calls
-            request.calls.run(request.response)
-          elsif @transfers.sent?(request)
-            next
+          if request.answered?
+            request.call_back
           elsif !queued_requests.first.equal?(request) && start_again?(request)
             queued_requests.unshift(request)
           end

@@ -60,20 +60,24 @@ module Hecaton
 
       # Takes the response and calls the callbacks. Returns the response.
       def finish(response, bypass_memoization = nil)
-        take(response, bypass_memoization).run(response)
+        take(response, bypass_memoization)
+        call_back
         response
       end
 
-      # For Hydra: takes the response. Returns the Calls that are due.
+      # For Hydra: takes the response, and returns the list for call_back.
       def take(response, bypass_memoization = nil)
         bypass_memoization ? @response = response : self.response = response
         self.response.request = self
         report if @plan&.verbose?
-        @calls = calls_at_end
+        list_callbacks
       end
 
-      # For Hydra: the Calls of the last response, nil if none came since this was set to nil.
-      attr_accessor :calls
+      # For Hydra: it is queued anew.
+      def unanswered = @calls = nil
+
+      # For Hydra: whether a response has come since.
+      def answered? = !@calls.nil?
 
       # Response, nil before the end.
       def response = @response ||= nil

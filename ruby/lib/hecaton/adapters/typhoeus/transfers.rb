@@ -12,17 +12,14 @@ module Hecaton
       class Transfers
         # The batch has no limit: the hydra itself limits the number of requests.
         NO_LIMIT = 2**32 - 1
-        # Between the moment when the batch has a request and that when the request has its callbacks, an interrupt
-        # would lose the request. Nothing of the program's own is called there.
-        WHEN_STARTED = { Object => :never }.freeze
-        private_constant :NO_LIMIT, :WHEN_STARTED
+        private_constant :NO_LIMIT
 
         # hydra receives each request that ended and its Response.
         def initialize(hydra)
           @hydra = hydra
           @home = Process.pid
           @batch = @client = nil
-          @sending = @sent = nil # The request that is being started, and its Pending.
+          @sending = @sent = nil # The request that is being started, and its Pending, as soon as that is known.
           @delivered = nil # The request that got its Response last, by its Pending.
           @calls = nil # The callbacks of that.
           @calling = nil # The request whose callbacks are being called, by its Pending.
@@ -44,6 +41,7 @@ module Hecaton
 
         # Waits until something has happened, and reports it. False if nothing was left.
         def wait
+          recover if @sending
           call_left unless @left.empty?
           @batch ? @batch.step : false
         rescue ForkError
@@ -55,19 +53,12 @@ module Hecaton
           true
         end
 
-        # Whether the batch has a request whose start was left all the same. It gets its callbacks then.
-        def sent?(request)
-          return false unless @sent && request.equal?(@sending)
-
-          promise(request, @sent)
-          true
-        end
-
         # Before `wait`: makes the calling thread the one that runs the hydra, and calls the callbacks that an interrupt
         # kept from being called.
         def resume
           leave_to_parent if @home != Process.pid
           @batch&.adopt
+          recover if @sending
           note_left
           call_left
         end
@@ -81,6 +72,14 @@ module Hecaton
         end
 
         private
+
+        # The start of a request was left. An interrupt can come when the batch has the request, and before it has its
+        # callback, which each other request of the batch has.
+        def recover
+          pending = @sent || @batch&.without_callback
+          promise(@sending, pending) if pending
+          @sending = nil
+        end
 
         # In a child of fork: requests under way are the parent's, and fail here.
         def leave_to_parent
@@ -121,7 +120,9 @@ module Hecaton
           batch = batch_for(plan.client)
           url = plan.url_of(request)
           client = plan.client unless plan.client.equal?(@client)
-          send_once(request) { plan.queue(batch, url, client) }
+          @sent = nil
+          @sending = request
+          promise(request, plan.queue(batch, url, client))
         end
 
         def start_plain(request)
@@ -130,14 +131,9 @@ module Hecaton
           client = Clients.default
           batch = batch_for(client)
           options = client.equal?(@client) ? nil : { client: client }
-          send_once(request) { batch.get(request.base_url, options) }
-        end
-
-        # The block hands the request to the batch. A signal handler may raise all the same.
-        def send_once(request)
           @sent = nil
           @sending = request
-          Thread.handle_interrupt(WHEN_STARTED) { promise(request, @sent = yield) }
+          promise(request, batch.get(request.base_url, options))
         end
 
         # The batch, which belongs to the client of its first request.
@@ -148,11 +144,13 @@ module Hecaton
           end
         end
 
+        # Does each step once, also if it is called again.
         def promise(request, pending)
+          @sent = pending
           request.in_parts = InParts.new(request, request.plan, @batch, pending) if request.plan && request.watched? && !pending.in_parts?
-          pending.on_complete { |outcome| deliver(pending, request, outcome) }
+          pending.on_complete { |outcome| deliver(pending, request, outcome) } unless pending.callback?
           @hydra.started(request)
-          @sent = nil
+          @sending = @sent = nil
         end
 
         # Calls the callbacks of a request that has ended, or the rest of them if `run` was left between two.
@@ -163,7 +161,7 @@ module Hecaton
             @calls = request.take(request.plan ? request.response_for(outcome) : Response.of(outcome))
             @delivered = pending
           end
-          @calls.run(request.response)
+          request.call_back(@calls) # It may be queued again already, and then has none of its own.
           @hydra.dequeue_many unless @hydra.queued_requests.empty?
         ensure
           @calling = outer
