@@ -274,7 +274,7 @@ module Hecaton
       @deferring = true
       @deferral.each do |pending, queue, pieces|
         known, cut = cut, false
-        next if known && (@native.holds?(pending) || @ended.include?(pending))
+        next if known && (@native.held.include?(pending) || @ended.include?(pending))
 
         given = pending.way.start_deferred(pending, queue, pieces)
         @ended.push(pending, nil, nil, given) if given

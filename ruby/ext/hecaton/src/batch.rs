@@ -304,13 +304,6 @@ impl Batch {
         Ok(())
     }
 
-    /// Whether one of Ruby's requests is queued or in flight.
-    fn holds(ruby: &Ruby, this: &Batch, request: Value) -> bool {
-        let all = this.held.all(ruby);
-        all.iter()
-            .any(|(_, held)| held.as_raw() == request.as_raw())
-    }
-
     /// Ruby's requests that are queued or in flight.
     fn held(ruby: &Ruby, this: &Batch) -> RArray {
         let all = this.held.all(ruby);
@@ -620,7 +613,6 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("held", method!(Batch::held, 0))?;
     class.define_method("next_hook_call", method!(Batch::next_hook_call, 0))?;
     class.define_method("resolve", method!(Batch::resolve, 1))?;
-    class.define_method("holds?", method!(Batch::holds, 1))?;
     class.define_method("adopt", method!(Batch::adopt, 0))?;
     class.define_method("enough", method!(Batch::enough, 1))?;
     class.define_method("wait", method!(Batch::wait, 3))?;

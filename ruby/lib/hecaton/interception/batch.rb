@@ -75,9 +75,6 @@ module Hecaton
         @native.clear(ended)
       end
 
-      # As Native::Batch#holds?.
-      def holds?(request) = @native.holds?(request)
-
       # As Native::Batch#held.
       def held = @native.held
 

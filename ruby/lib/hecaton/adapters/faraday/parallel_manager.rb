@@ -126,24 +126,16 @@ class Faraday::Adapter::Hecaton
       return yield if current&.runs? # In a callback: its requests join the batch.
 
       run = begin_run
-      begin
+      ending(run) do
         yield
         run.call
-      ensure
-        @runs.delete(run)
       end
     end
 
     # For Faraday 1, after the block.
     def run
       run = current
-      return if run.nil? || run.runs?
-
-      begin
-        run.call
-      ensure
-        @runs.delete(run)
-      end
+      ending(run) { run.call } unless run.nil? || run.runs?
     end
 
     private
@@ -153,6 +145,13 @@ class Faraday::Adapter::Hecaton
       run = Run.new(@limits, @raise_errors)
       @runs << run
       run
+    end
+
+    # At the end of the block the run is over.
+    def ending(run)
+      yield
+    ensure
+      @runs.delete(run)
     end
 
     # That of this fiber; else the last one of this thread whose block is still going, for that may use fibers.
