@@ -35,33 +35,7 @@ pub struct Round<'a> {
 /// keep a good record, because nothing answered them.
 pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<u64> {
     let (new, old) = (round.new, folder.result(part));
-    let mut newer = RoaringTreemap::new();
-    let mut unchanged: HashMap<u64, Vec<u8>> = HashMap::new();
-    // The first page of each input whose pages go on where they were.
-    let mut go_on: HashMap<u64, u32> = HashMap::new();
-    // Inputs that got no answer, and those of them whose older records stay.
-    let (mut failed, mut stays) = (RoaringTreemap::new(), RoaringTreemap::new());
-    each(new, &mut |line, number| {
-        if is_failure(line)? {
-            failed.insert(number);
-        }
-        if newer.insert(number) {
-            if let page @ 2.. = page_of(line)? {
-                go_on.insert(number, page);
-            }
-        }
-        if matches!(head_of(line), Some((_, Outcome::Unchanged, _))) {
-            unchanged.insert(number, line.to_vec());
-        }
-        Ok(())
-    })?;
-    if !round.repairs {
-        for number in good_ones(folder, part, &failed)? {
-            newer.remove(number);
-            go_on.remove(&number);
-            stays.insert(number);
-        }
-    }
+    let mut news = News::of(folder, round, part)?;
     let draft = folder.part(part).join("merged.jsonl.zst");
     let refused = |error: io::Error| Error::Failed(sentence("write", &draft, &error));
     let mut results = ResultsWriter::create(&draft).map_err(refused)?;
@@ -80,13 +54,13 @@ pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<u64> {
     };
     let mut keep = |line: &[u8]| {
         let number = number_of(line)?;
-        match unchanged.remove(&number) {
+        match news.unchanged.remove(&number) {
             Some(new) => add(&confirmed(line, &new)?, &mut aside),
-            None if is_followed(line) && go_on.get(&number) > Some(&page_of(line)?) => {
+            None if is_followed(line) && news.go_on.get(&number) > Some(&page_of(line)?) => {
                 add(line, &mut aside)
             }
-            None if newer.contains(number) && round.repairs => aside.replaced(line),
-            None if newer.contains(number) => Ok(()),
+            None if news.newer.contains(number) && round.repairs => aside.replaced(line),
+            None if news.newer.contains(number) => Ok(()),
             None => add(line, &mut aside),
         }
     };
@@ -96,8 +70,8 @@ pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<u64> {
     }
     // Those that are unchanged are written, unless nothing older is there.
     each(new, &mut |line, number| match head_of(line) {
-        _ if stays.contains(number) => Ok(()),
-        Some((_, Outcome::Unchanged, _)) if !unchanged.contains_key(&number) => Ok(()),
+        _ if news.stays.contains(number) => Ok(()),
+        Some((_, Outcome::Unchanged, _)) if !news.unchanged.contains_key(&number) => Ok(()),
         _ => add(line, &mut aside),
     })?;
     results.finish().map_err(refused)?;
@@ -121,7 +95,46 @@ pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<u64> {
     };
     let text = serde_json::to_vec_pretty(&commit).expect("numbers become JSON");
     write_whole(&folder.commit(part), &text)?;
-    Ok(stays.len())
+    Ok(news.stays.len())
+}
+
+/// The inputs of which a round has new records.
+#[derive(Default)]
+struct News {
+    /// Those whose older records go.
+    newer: RoaringTreemap,
+    /// The new records of those that have not changed.
+    unchanged: HashMap<u64, Vec<u8>>,
+    /// The first new page of those whose pages go on where they were.
+    go_on: HashMap<u64, u32>,
+    /// Those that got no answer, and keep their older, good records.
+    stays: RoaringTreemap,
+}
+
+impl News {
+    fn of(folder: &Folder, round: &Round<'_>, part: u32) -> Result<News> {
+        let (mut news, mut failed) = (News::default(), RoaringTreemap::new());
+        each(round.new, &mut |line, number| {
+            if is_failure(line)? {
+                failed.insert(number);
+            }
+            if news.newer.insert(number) {
+                if let page @ 2.. = page_of(line)? {
+                    news.go_on.insert(number, page);
+                }
+            }
+            if matches!(head_of(line), Some((_, Outcome::Unchanged, _))) {
+                news.unchanged.insert(number, line.to_vec());
+            }
+            Ok(())
+        })?;
+        if !round.repairs {
+            news.stays = good_ones(folder, part, &failed)?;
+            news.newer -= &news.stays;
+            news.go_on.retain(|number, _| !news.stays.contains(*number));
+        }
+        Ok(news)
+    }
 }
 
 /// Whether a record says that no server answered. A redirect that is not followed is an answer.

@@ -98,7 +98,7 @@ impl Waiting {
         Ok(waiting)
     }
 
-    /// What became of an input until now, if its redirect waits.
+    /// The redirects and pages of an input until now, if its redirect waits.
     fn take(&mut self, number: u64) -> Option<Earlier> {
         let way = self.ways.remove(&number)?;
         let had = self.pages.remove(&number);

@@ -82,10 +82,11 @@ pub fn shortfall(fail_if: Option<&str>, tally: &Tally, home: &str) -> Result<Opt
     let threshold = threshold(fail_if)?;
     // Behind the reason, with the command that may help.
     let failed = |why: String| {
-        let remedy = remedy(tally, home);
-        let remedy = remedy.trim_end_matches("and ").trim_end_matches(", ");
-        let colon = if remedy.is_empty() { "" } else { ": " };
-        Ok(Some(Shortfall::Failed(format!("{why}{colon}{remedy}"))))
+        let why = match remedies(tally, home) {
+            remedies if remedies.is_empty() => why,
+            remedies => format!("{why}: {}", remedies.join(", ")),
+        };
+        Ok(Some(Shortfall::Failed(why)))
     };
     if let Some(threshold) = threshold.filter(|threshold| threshold.holds(tally)) {
         return failed(broken(&threshold, tally));
@@ -129,38 +130,35 @@ fn incomplete(tally: &Tally, home: &str) -> String {
     let counts: Vec<String> = counts
         .map(|(name, number)| format!("{name} {}", count(number)))
         .collect();
+    let remedies = match remedies(tally, home) {
+        remedies if remedies.is_empty() => String::new(),
+        remedies => format!("{}, and ", remedies.join(", ")),
+    };
     format!(
-        "{} of {} inputs {} no good response ({}): {}--fail-if sets how many are allowed",
+        "{} of {} inputs {} no good response ({}): {remedies}--fail-if sets how many are allowed",
         count(tally.not_ok()),
         count(tally.records),
         if tally.not_ok() == 1 { "has" } else { "have" },
-        counts.join(", "),
-        remedy(tally, home)
+        counts.join(", ")
     )
 }
 
-/// The command that sends again what has no good response, as far as one does. Its usual condition leaves out most
-/// statuses, and requests that may have arrived.
-fn remedy(tally: &Tally, home: &str) -> String {
+/// The commands that send again the inputs without a good response, as far as one does. The usual condition leaves out
+/// most statuses, and requests that may have arrived.
+fn remedies(tally: &Tally, home: &str) -> Vec<String> {
     let again = |condition: &str, what: &str| {
-        format!("`hecaton fetch again {home}{condition}` sends {what} again, ")
+        format!("`hecaton fetch again {home}{condition}` sends {what} again")
     };
     let usual = match (tally.errors > 0, tally.unreached > 0) {
-        (true, true) => again("", "errors and unreached inputs"),
-        (true, false) => again("", "errors"),
-        (false, true) => again("", "unreached inputs"),
-        (false, false) => String::new(),
+        (true, true) => Some("errors and unreached inputs"),
+        (true, false) => Some("errors"),
+        (false, true) => Some("unreached inputs"),
+        (false, false) => None,
     };
-    let other = match tally.bad_responses() > 0 {
-        true => again(" --where 'status and not ok'", "other responses"),
-        false => String::new(),
-    };
-    let and = if usual.is_empty() && other.is_empty() {
-        ""
-    } else {
-        "and "
-    };
-    format!("{usual}{other}{and}")
+    let has_others = tally.bad_responses() > 0;
+    let others = has_others.then(|| again(" --where 'status and not ok'", "other responses"));
+    let usual = usual.map(|what| again("", what));
+    usual.into_iter().chain(others).collect()
 }
 
 #[cfg(test)]

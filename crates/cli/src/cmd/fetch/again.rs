@@ -98,8 +98,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let change = |job: &mut _| arguments.tuning.change(job);
     let prepare = || again::prepare(&folder, arguments.choice(), &change);
     let Some(mut round) = until_stopped(&stop, prepare)? else {
-        nothing(arguments)?;
-        return judge_unless_planned(arguments, &folder);
+        return nothing(arguments, || {
+            let base = load(folder.clone())?;
+            let mut job = base.job.clone();
+            arguments.tuning.change(&mut job);
+            verdict::judge(&base, &job, &folder.shown())
+        });
     };
     if arguments.plan {
         return planned(arguments, round.plan.parts.len(), round.plan.inputs);
@@ -117,24 +121,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     verdict::judge(&base, &round.job, &folder.shown())
 }
 
-/// Judges a job of which nothing was sent again. A round that others will run is judged at its end.
-fn judge_unless_planned(arguments: &Arguments, folder: &Folder) -> Result<()> {
-    if arguments.plan {
-        return Ok(());
-    }
-    let base = load(folder.clone())?;
-    let mut job = base.job.clone();
-    arguments.tuning.change(&mut job);
-    verdict::judge(&base, &job, &folder.shown())
-}
-
-/// Says that no record matches.
-fn nothing(arguments: &Arguments) -> Result<()> {
+/// Says that no record matches, and judges the job as it is. A round that others will run is judged at its end.
+fn nothing(arguments: &Arguments, judge: impl FnOnce() -> Result<()>) -> Result<()> {
     if arguments.plan {
         writeln!(stdout(), "0")?;
     }
     crate::say!("no record matches, so nothing is sent again");
-    Ok(())
+    if arguments.plan { Ok(()) } else { judge() }
 }
 
 /// Says how many parts and inputs a round has that others will run.
@@ -160,13 +153,11 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
     let change = |job: &mut _| arguments.tuning.change(job);
     let prepare = || remote.again(arguments.choice(), &change);
     let Some(round) = until_stopped(&stop, prepare)? else {
-        nothing(arguments)?;
-        if arguments.plan {
-            return Ok(());
-        }
-        let scratch = Scratch::new(None)?;
-        let whole = remote.whole(&scratch)?;
-        return verdict::judge(&whole, &whole.job, url);
+        return nothing(arguments, || {
+            let scratch = Scratch::new(None)?;
+            let whole = remote.whole(&scratch)?;
+            verdict::judge(&whole, &whole.job, url)
+        });
     };
     if arguments.plan {
         return planned(arguments, round.parts, round.inputs);
