@@ -73,13 +73,13 @@ fn of_run(facts: &mut Facts, case: &Case, log: &Log) {
     of_connections(facts, log);
 }
 
-/// What an event counts for.
+/// The number that an event adds to a fact.
 type Count = fn(&Event) -> usize;
 
-/// What an event says.
+/// The words that an event adds to a fact.
 type Words = fn(&Event) -> Option<String>;
 
-/// What is counted of each event.
+/// The facts that are numbers.
 const COUNTS: [(&str, Count); 9] = [
     ("opened", |event| {
         usize::from(matches!(event, Event::Opened { .. }))
@@ -114,7 +114,7 @@ const COUNTS: [(&str, Count); 9] = [
     }),
 ];
 
-/// What each event says.
+/// The facts that are words.
 const WORDS: [(&str, Words); 4] = [
     ("sni", |event| match event {
         Event::Hello { sni, .. } => Some(sni.clone()),

@@ -152,8 +152,8 @@ impl Server {
         self.shared.settle(longest);
     }
 
-    /// Closes all connections, and refuses new ones to its own address until [`Server::come_up`]. The address stays its own: the system
-    /// gives that of a socket that does not accept to whoever sets `SO_REUSEADDR` too, as every listener of Rust does (socket(7)).
+    /// Closes all connections, and refuses new ones to its own address until [`Server::come_up`]. The address stays its own.
+    /// Every listener of Rust sets `SO_REUSEADDR` (socket(7)), and while two sockets have it and neither accepts, both may bind one address.
     ///
     /// # Errors
     /// If the system cannot stop a socket from accepting.

@@ -181,7 +181,7 @@ fn a_good_record_stays_when_nothing_answers() {
     let mut command = hecaton(&["fetch", "again", "--if-changed", "--retries", "0"]);
     let ended = ending(command.arg(world.out()));
     assert_eq!(ended.status, Some(4), "{}", ended.stderr);
-    // Of the down one, and of the one whose new body has another checksum.
+    // One server is down, and one has a new body whose checksum differs.
     let says = "2 good records stay as they were";
     assert!(ended.stderr.contains(says), "{}", ended.stderr);
     let after = world.records();

@@ -218,7 +218,7 @@ fn broken(words: &str, most: f64) -> Vec<String> {
     lines
 }
 
-/// What a colour, a shape or a kind of name means.
+/// An entry of the legend: a colour, a shape or a kind of name, and its meaning.
 struct Key<'a> {
     colour: Colour,
     /// The class of the square before the words; none without a square.

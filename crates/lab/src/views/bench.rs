@@ -97,7 +97,7 @@ struct Gathered {
     sections: Vec<Section>,
     records: Vec<Value>,
     facts: Vec<Fact>,
-    /// Of each part with other clients, whether the gem is the fastest.
+    /// For each part with other clients: whether the gem is the fastest.
     led: Vec<bool>,
 }
 

@@ -49,7 +49,7 @@ pub fn changed(pairs: &[Beside]) -> View {
     }
 }
 
-/// What changed between two runs.
+/// The changes between two runs.
 fn of_pair(pair: &Beside, position: usize, is_titled: bool) -> Vec<Section> {
     let sentences = || Verdict::list(&pair.verdict());
     let side = |when: &str, name: &str, run: &Document| {
@@ -82,7 +82,7 @@ fn of_pair(pair: &Beside, position: usize, is_titled: bool) -> Vec<Section> {
     sections
 }
 
-/// What the page says of all runs.
+/// The page's sections about all runs.
 fn of_all(runs: &[(&str, &Document)]) -> [Section; 3] {
     let page = |title: &str, block: Block| Section::new(title, Media::PAGE, vec![block]);
     [
