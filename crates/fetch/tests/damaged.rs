@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -44,10 +45,15 @@ fn half_done() -> &'static Path {
         assert_eq!(started.plan.parts.len(), 3);
         let first = Options {
             parts: vec![0],
+            note_progress: true,
             ..Options::default()
         };
         let ended = started.run(&first, &AtomicBool::new(false), &mut Silent);
         ended.expect("a part that is done");
+        fs::create_dir(folder.workers()).unwrap();
+        for name in ["one", "two"] {
+            fs::copy(folder.progress(), folder.worker(name)).unwrap();
+        }
         let mut half = claim(&folder, 1, "worker").unwrap().unwrap();
         let line = b"{\"n\":12,\"outcome\":\"response\",\"ok\":true,\"line\":13}\n";
         let mut bytes = Vec::new();
@@ -135,20 +141,27 @@ fn spoil(path: &Path, harm: &Harm) {
             bytes.splice(at..at, more.iter().copied());
         }
         Harm::Number(at, number) => {
-            let starts = |at: &usize| {
-                bytes[*at].is_ascii_digit() && (*at == 0 || !bytes[at - 1].is_ascii_digit())
-            };
-            let starts: Vec<usize> = (0..bytes.len()).filter(starts).collect();
-            if starts.is_empty() {
+            let numbers = numbers(&bytes);
+            if numbers.is_empty() {
                 return;
             }
-            let start = *at.get(&starts);
-            let digits = bytes[start..].iter();
-            let digits = digits.take_while(|byte| byte.is_ascii_digit()).count();
-            bytes.splice(start..start + digits, number.bytes());
+            bytes.splice(at.get(&numbers).clone(), number.bytes());
         }
     }
     fs::write(path, bytes).unwrap();
+}
+
+/// Where a text has numbers.
+fn numbers(text: &[u8]) -> Vec<Range<usize>> {
+    let runs = text.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit());
+    let starts = runs.scan(0, |at, run| {
+        *at += run.len();
+        Some((*at - run.len()..*at, run[0].is_ascii_digit()))
+    });
+    starts
+        .filter(|(_, are_digits)| *are_digits)
+        .map(|(range, _)| range)
+        .collect()
 }
 
 /// Reads everything, and then does what is left.
@@ -201,6 +214,25 @@ proptest! {
         let _ = read_all(&folder);
         if let Err(error) = finish_it(&folder) {
             prop_assert!(!error.to_string().is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_folder_with_the_largest_number_in_any_place_is_read_without_a_panic_and_ends() {
+    let whole = half_done().join("out");
+    for file in all_files(&whole) {
+        let text = fs::read(&file).unwrap();
+        for number in numbers(&text) {
+            let home = tempfile::tempdir().unwrap();
+            copy(&whole, home.path());
+            let mut spoilt = text.clone();
+            spoilt.splice(number, u64::MAX.to_string().bytes());
+            let path = home.path().join(file.strip_prefix(&whole).unwrap());
+            fs::write(path, spoilt).unwrap();
+            let folder = Folder::at(home.path());
+            let _ = read_all(&folder);
+            let _ = finish_it(&folder);
         }
     }
 }

@@ -36,7 +36,7 @@ pub struct Progress {
     pub parts_done: u64,
     /// Requests in flight.
     pub in_flight: u64,
-    /// Records of its parts that were there when it opened them.
+    /// Records of its parts that were there when it opened them. A file that was damaged may have any number.
     pub found: u64,
     /// The parts that it works on.
     pub open: Vec<PartView>,
@@ -169,7 +169,7 @@ impl<'a> Watch<'a> {
             all.tally.add(&thread.tally);
             all.parts_done += thread.parts_done;
             all.in_flight += thread.in_flight;
-            all.found += thread.found;
+            all.found = all.found.saturating_add(thread.found);
             all.open.extend(thread.open.iter().cloned());
         }
         // The slowest of each thread first.

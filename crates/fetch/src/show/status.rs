@@ -104,7 +104,7 @@ fn add_workers(done: &mut Snapshot, workers: &[Worker], are_done: &BTreeSet<u32>
     newest.values().for_each(|view| done.tally.add(&view.tally));
     for worker in workers.iter().filter(|worker| worker.is_here()) {
         done.rate += worker.snapshot.rate;
-        done.in_flight += worker.snapshot.in_flight;
+        done.in_flight = done.in_flight.saturating_add(worker.snapshot.in_flight);
     }
 }
 
