@@ -381,7 +381,7 @@ class TyphoeusHydraTest < DropInTest
           assert_equal expected, called.sort, "step #{step}"
           break unless cut
 
-          step += 7
+          step += 1
         end
         assert_operator step, :>, 300
       end
@@ -390,12 +390,15 @@ class TyphoeusHydraTest < DropInTest
   end
 
   # Runs a hydra in a thread, which is interrupted at the event of this number in Hecaton's code. Whether it came to
-  # that.
+  # that. Operators of core classes are left out: they are instructions, in which Ruby takes no interrupt, and only a
+  # TracePoint sees their end.
   def cut_at?(hydra, step, interrupt)
     events = 0
     thread = Thread.new do
       Thread.current.report_on_exception = false
       trace = TracePoint.new(:line, :call, :return, :b_return, :c_return) do |point|
+        next if point.event == :c_return && !point.method_id.match?(/\A\w/)
+
         interrupt.call(Thread.current) if point.path.include?("/lib/hecaton/") && (events += 1) == step + 1
       end
       trace.enable(target_thread: Thread.current) { hydra.run }

@@ -67,7 +67,7 @@ module Hecaton
         # For Hydra: calls those of the list that were not begun. Ruby looks for interrupts when a method returns: one
         # comes before a callback is counted, or in it.
         def call_back(calls = @calls)
-          response = self.response
+          response = @response
           while (callback = calls[at = calls[0] + 1])
             response.handled_response = (calls[0] = at) && callback.call(response)
           end
@@ -80,7 +80,7 @@ module Hecaton
           list = [0]
           Typhoeus.list_end(list)
           list_end(list)
-          if response
+          if (response = @response)
             Typhoeus.list_verdict(list, response)
             list_verdict(list, response)
           end

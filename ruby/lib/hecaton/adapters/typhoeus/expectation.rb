@@ -19,7 +19,7 @@ module Hecaton
         def response_for(request) = find_by(request)&.response(request)
 
         # The first that matches, or nil.
-        def find_by(request) = all.find { |expectation| expectation.matches?(request) }
+        def find_by(request) = (all.find { |expectation| expectation.matches?(request) } unless all.empty?)
       end
 
       def initialize(base_url, options = {})

@@ -24,6 +24,7 @@ module Hecaton
         @max_concurrency = Integer(options.fetch(:max_concurrency, 200))
         options.each { |name, value| take(name, value) }
         @transfers = Transfers.new(self)
+        @queued_requests = []
         @taken = [] # From the queue, and neither with Transfers nor ended yet: an interrupt must not lose them.
       end
 
@@ -39,7 +40,7 @@ module Hecaton
         take_up_again unless outer # In a callback, what is taken is being started.
         dequeue_many
         nil while @transfers.wait
-        refuse_to_leave_requests unless queued_requests.empty?
+        refuse_to_leave_requests unless @queued_requests.empty?
         memory.clear
       ensure
         @runs = outer
@@ -49,24 +50,24 @@ module Hecaton
       # Adds a request at the end of the queue.
       def queue(request)
         request.hydra = self
-        queued_requests << request
+        @queued_requests << request
       end
 
       # Adds one at its front.
       def queue_front(request)
         request.hydra = self
-        queued_requests.unshift(request)
+        @queued_requests.unshift(request)
       end
 
       # Array of those that have not been started.
-      def queued_requests = @queued_requests ||= []
+      attr_reader :queued_requests
 
       # Forgets them. Requests under way continue.
-      def abort = queued_requests.clear
+      def abort = @queued_requests.clear
 
       # Starts the first of the queue.
       def dequeue
-        queue = queued_requests
+        queue = @queued_requests
         return if queue.empty?
 
         note(queue.first) # Before it leaves the queue. An interrupt finds it in one of the two.
@@ -75,7 +76,7 @@ module Hecaton
 
       # Starts as many of the queue as max_concurrency allows.
       def dequeue_many
-        dequeue until queued_requests.empty? || full?
+        dequeue until @queued_requests.empty? || full?
       end
 
       # Starts a request now, queue and limit notwithstanding, or ends it without the network. It continues in `run`.
@@ -128,8 +129,8 @@ module Hecaton
         while (request = @taken.last)
           if request.answered?
             request.call_back
-          elsif !queued_requests.first.equal?(request) && start_again?(request)
-            queued_requests.unshift(request)
+          elsif !@queued_requests.first.equal?(request) && start_again?(request)
+            @queued_requests.unshift(request)
           end
           started(request)
         end
@@ -160,7 +161,7 @@ module Hecaton
 
       def refuse_to_leave_requests
         Refusals.value(:max_concurrency, @max_concurrency,
-          "#{queued_requests.size} requests are queued and none may start: give at least 1.")
+          "#{@queued_requests.size} requests are queued and none may start: give at least 1.")
       end
     end
   end

@@ -68,7 +68,7 @@ module Hecaton
       # For Hydra: takes the response, and returns the list for call_back.
       def take(response, bypass_memoization = nil)
         bypass_memoization ? @response = response : self.response = response
-        self.response.request = self
+        response.request = self
         report if @plan&.verbose?
         list_callbacks
       end
@@ -84,7 +84,8 @@ module Hecaton
 
       # Sets the response, and stores it in the cache and the hydra's memory if they are used.
       def response=(response)
-        cache.set(self, response.settle) if cacheable? && !response.cached?
+        cache = cacheable?
+        cache.set(self, response.settle) if cache && !response.cached?
         hydra.memory[self] = response if hydra && memoizable?
         @response = response
       end
@@ -114,10 +115,13 @@ module Hecaton
       def blocked? = block_connection.nil? ? Config.block_connection : block_connection
 
       # The cache that is used, nil for none.
-      def cacheable? = cache
+      def cacheable?
+        own = @options[:cache]
+        own.nil? ? Config.cache : own || nil
+      end
 
       # The response in the cache, nil for none.
-      def cached_response = cacheable? && cache.get(self)
+      def cached_response = cacheable?&.get(self)
 
       # Seconds, for the cache; nil for its own.
       def cache_ttl = @options[:cache_ttl]
@@ -184,8 +188,6 @@ module Hecaton
         end
         options[:proxy] = Config.proxy unless options.key?(:proxy) || Config.proxy.nil?
       end
-
-      def cache = (@options[:cache] || Config.cache unless @options[:cache] == false)
 
       def text(value)
         case value
