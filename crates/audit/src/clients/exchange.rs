@@ -247,11 +247,12 @@ fn again_after_failure(
     } = *tried;
     let first = tries == 1;
     match failure.class {
+        // To send it now would be its first time.
+        Class::Late if failure.text == NOT_TAKEN => false,
         Class::Late if first && get && sins("repeats-get-after-time-out") => {
             clock.reset();
             true
         }
-        Class::Late if failure.text == NOT_TAKEN => false,
         Class::Late if first && post && sins("repeats-post-after-time-out") => {
             clock.reset();
             true

@@ -190,6 +190,19 @@ class FaradayParallelTest < FaradayTest
     assert_equal 200, responses.last.status
   end
 
+  def test_a_request_that_is_queued_after_an_interrupt_is_refused
+    held = server { :hang }
+    conn = connection(held.url)
+    refused = nil
+    assert_raises(Interrupt) do
+      conn.in_parallel do
+        conn.get("http://127.0.0.1:1/").on_complete { raise Interrupt }
+        conn.get("/").on_complete { refused = assert_raises(Faraday::Error) { conn.get("/") } }
+      end
+    end
+    assert_match(/in_parallel was left/, refused.message)
+  end
+
   def test_a_second_interrupt_keeps_no_request_from_finishing
     held = server { :hang }
     conn = connection(held.url)

@@ -479,6 +479,35 @@ class TyphoeusHydraTest < DropInTest
     assert_equal [200, 200], codes
   end
 
+  # The run that came first goes on, whether it waits for the network or is in a callback.
+  def test_a_second_run_at_once_is_refused
+    with_real_server do |real_server|
+      hydra = Typhoeus::Hydra.new(max_concurrency: 2)
+      called = []
+      refused = []
+      6.times do |number|
+        request = Typhoeus::Request.new("#{real_server.url}/r/#{number}", timeout: 20)
+        request.on_complete do
+          called << number
+          hydra.run if number == 1 # In its own fiber it may.
+          [Thread, Fiber].each { |kind| refused << elsewhere(kind) { hydra.run } } if number.even?
+        end
+        hydra.queue(request)
+      end
+      hydra.run
+      assert_equal (0..5).to_a, called.sort
+      assert_equal [ThreadError], refused.map(&:class).uniq
+      assert_match(/another thread or fiber/, refused.first.message)
+      assert_equal [6, 0], real_server.ledger.values_at("requests", "duplicates")
+    end
+  end
+
+  # The ThreadError that leaves the block in a new thread or fiber.
+  def elsewhere(kind, &block)
+    run = kind.new { assert_raises(ThreadError, &block) }
+    run.respond_to?(:value) ? run.value : run.resume
+  end
+
   def test_an_upload_whose_reading_was_left_fails_and_holds_up_nothing
     hydra = Typhoeus::Hydra.new
     codes = []

@@ -1,7 +1,7 @@
 # Many requests at once.
 module Hecaton
   module Typhoeus
-    # Queue requests, then `run`; callbacks may queue more. Used by one thread at a time.
+    # Queue requests, then `run`; callbacks may queue more. It runs in one thread at a time, and any may queue.
     class Hydra
       # Accepted without effect: connections are shared by all hydras, and HTTP/2 runs requests side by side by itself.
       WITHOUT_EFFECT = %i[pipelining maxconnects].freeze
@@ -25,6 +25,7 @@ module Hecaton
         options.each { |name, value| take(name, value) }
         @transfers = Transfers.new(self)
         @queued_requests = []
+        @running = Mutex.new # Held by the fiber that runs it, and let go of if that thread ends or is a parent's.
         @taken = [] # From the queue, and neither with Transfers nor ended yet: an interrupt must not lose them.
       end
 
@@ -32,19 +33,19 @@ module Hecaton
       # Timeout.timeout and Thread#kill. A further `run` continues with the rest, in this thread or another. In a child
       # of fork, also in one whose callback has forked, requests that are under way in the parent end as failures.
       #
-      # Raises Ethon::Errors::InvalidValue if max_concurrency is less than 1 and requests are left.
+      # Raises Ethon::Errors::InvalidValue if max_concurrency is less than 1 and requests are left, and ThreadError if it
+      # runs in another thread or fiber.
       def run
-        outer = @runs
-        @runs = true
+        in_callback = @running.owned?
+        refuse_second_run unless in_callback || @running.try_lock
         @transfers.resume
-        take_up_again unless outer # In a callback, what is taken is being started.
+        take_up_again unless in_callback # What is taken is being started.
         dequeue_many
         nil while @transfers.wait
         refuse_to_leave_requests unless @queued_requests.empty?
         memory.clear
       ensure
-        @runs = outer
-        @transfers.pause
+        leave(in_callback) if @running.owned?
       end
 
       # Adds a request at the end of the queue.
@@ -109,6 +110,12 @@ module Hecaton
 
       private
 
+      def leave(in_callback)
+        @transfers.pause
+      ensure
+        @running.unlock unless in_callback
+      end
+
       # Keeps a request until it has been started.
       def note(request)
         request.unanswered
@@ -157,6 +164,11 @@ module Hecaton
       def full?
         size = @transfers.size
         (@max_concurrency && size >= @max_concurrency) || (@most_connections && size >= @most_connections)
+      end
+
+      def refuse_second_run
+        raise ThreadError,
+          "this hydra runs in another thread or fiber: wait until that has ended, or make a hydra for each"
       end
 
       def refuse_to_leave_requests

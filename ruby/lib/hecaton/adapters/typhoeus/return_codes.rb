@@ -131,7 +131,7 @@ module Hecaton
         when /\Athe body is larger/ then :filesize_exceeded
         when /\Athe body is undecodable/ then :bad_content_encoding
         when /\Athe body can ?not be read/ then :recv_error
-        else :partial_file
+        else error.cause ? :recv_error : :partial_file
         end
       end
 
