@@ -33,8 +33,8 @@ module Hecaton
       # Timeout.timeout and Thread#kill. A further `run` continues with the rest, in this thread or another. In a child
       # of fork, also in one whose callback has forked, requests that are under way in the parent end as failures.
       #
-      # Raises Ethon::Errors::InvalidValue if max_concurrency is less than 1 and requests are left, and ThreadError if it
-      # runs in another thread or fiber.
+      # Raises Ethon::Errors::InvalidValue if max_concurrency is less than 1 and requests are left. Raises ThreadError
+      # if it runs in another thread or fiber, which goes on.
       def run
         in_callback = @running.owned?
         refuse_second_run unless in_callback || @running.try_lock
