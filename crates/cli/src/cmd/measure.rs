@@ -38,7 +38,7 @@ pub struct Arguments {
     /// Show the program's standard output, not only its errors.
     #[arg(long, conflicts_with = "json")]
     show_output: bool,
-    /// Print the runs as JSON, with the totals of the server's log of each.
+    /// Print the runs as JSON, with the totals of the server's log for each.
     #[arg(long)]
     json: bool,
     /// The program and its arguments.

@@ -38,23 +38,26 @@ class TyphoeusResponseTest < DropInTest
     assert_operator response.body.bytesize, :>, 0
   end
 
-  def test_a_connection_that_is_reset_in_the_middle_of_a_body_has_libcurls_code
-    begun = Queue.new
-    listener = TCPServer.new("127.0.0.1", 0)
-    server = Thread.new do
-      socket = listener.accept
-      socket.gets("\r\n\r\n")
-      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart")
-      begun.pop
-      socket.setsockopt(Socket::Option.linger(true, 0))
-      socket.close
+  # Resets a connection in the middle of a body, as soon as the test has its beginning.
+  class Resets < Scripted
+    private
+
+    def serve(connection)
+      connection.gets("\r\n\r\n")
+      connection.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart")
+      @responses.pop
+      connection.setsockopt(Socket::Option.linger(true, 0))
+    ensure
+      connection.close
     end
-    request = Typhoeus::Request.new("http://127.0.0.1:#{listener.addr[1]}/", timeout: 20)
-    request.on_body { begun << true }
-    assert_equal [:recv_error, 200], [request.run.return_code, request.response.code]
-  ensure
-    server&.join
-    listener&.close
+  end
+
+  def test_a_connection_that_is_reset_in_the_middle_of_a_body_has_libcurls_code
+    Resets.run(begun = Queue.new) do |server|
+      request = Typhoeus::Request.new(server.url, timeout: 20)
+      request.on_body { begun << true }
+      assert_equal [:recv_error, 200], [request.run.return_code, request.response.code]
+    end
   end
 
   def test_malformed_responses_that_libcurl_reads

@@ -9,8 +9,8 @@ class Faraday::Adapter::Hecaton
   # That is its failure (Faraday::TimeoutError and the like), or an exception of a middleware or an on_complete for its
   # response. A request that failed has the status 0, an empty body, and its error in <code>env[:hecaton_error]</code>.
   #
-  # Timeout.timeout, Thread#kill or Ctrl-C ends all requests at once. Those without a response fail in the same way. An
-  # on_complete that queues another then gets Faraday::Error.
+  # Timeout.timeout, Thread#kill or Ctrl-C ends all requests at once. Requests without a response fail in the same way.
+  # An on_complete that queues another then gets Faraday::Error.
   #
   # Threads and fibers may share one. Each in_parallel runs its own requests, with the limits for itself, and knows
   # nothing of the others.
@@ -34,8 +34,8 @@ class Faraday::Adapter::Hecaton
       # Whether the batch runs, or has run.
       def runs? = !@batch.nil?
 
-      # Takes an Exchange. In a callback it joins the batch. When an exception has left that, none is sent any more, and
-      # this raises what one that is left fails with: a callback which tries again must not do so for ever.
+      # Takes an Exchange. In a callback it joins the batch. After an exception has left the batch, nothing is sent. So
+      # this raises the error of a request that was left. A callback that tries again would otherwise do so for ever.
       def queue(exchange)
         raise exchange.left if @over
 

@@ -117,7 +117,7 @@ module Hecaton
       # The cache that is used, nil for none.
       def cacheable?
         own = @options[:cache]
-        own.nil? ? Config.cache : own || nil
+        (own.nil? ? Config.cache : own) || nil
       end
 
       # The response in the cache, nil for none.
