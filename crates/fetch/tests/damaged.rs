@@ -181,6 +181,13 @@ fn read_all(folder: &Folder) -> Result<()> {
     Ok(())
 }
 
+/// Adds an input.
+fn add_some(folder: &Folder) -> Result<()> {
+    let list = folder.path().join("more");
+    fs::write(&list, "http://127.0.0.1:1/\n").unwrap();
+    start::add(folder.clone(), &[list], None, &|_| {}).map(drop)
+}
+
 fn finish_it(folder: &Folder) -> Result<()> {
     let started = start::load(folder.clone())?;
     let (done, ended) = channel::<()>();
@@ -212,8 +219,8 @@ proptest! {
         let files = all_files(home.path());
         spoil(&files[file.index(files.len())], &harm);
         let _ = read_all(&folder);
-        if let Err(error) = finish_it(&folder) {
-            prop_assert!(!error.to_string().is_empty());
+        for ended in [finish_it(&folder), add_some(&folder)] {
+            prop_assert!(ended.map_or_else(|error| !error.to_string().is_empty(), |()| true));
         }
     }
 }
@@ -233,6 +240,7 @@ fn a_folder_with_the_largest_number_in_any_place_is_read_without_a_panic_and_end
             let folder = Folder::at(home.path());
             let _ = read_all(&folder);
             let _ = finish_it(&folder);
+            let _ = add_some(&folder);
         }
     }
 }

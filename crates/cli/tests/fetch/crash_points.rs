@@ -1,4 +1,4 @@
-//! The commands that `crash_table` kills at every file operation of a small job: `fetch`, `plan`, `run-part` and
+//! The commands that `crash_table` kills at every file operation of a small job: `fetch`, `plan`, `run-part`, `add` and
 //! `again`.
 
 use std::any::Any;
@@ -244,6 +244,57 @@ fn a_list_that_grew_survives_a_kill_at_any_operation() {
         },
         command: |world, list| world.fetch(list, &SMALL),
         after: NOTHING,
+        is_once: false,
+    });
+}
+
+/// The job of the first lines of a list, without the rest.
+fn first_lines(world: &World, list: &Path) {
+    let whole = std::fs::read_to_string(list).expect("the list");
+    let lines = || whole.lines().map(str::to_owned);
+    let first = world.write("first.txt", lines().take(20));
+    world.write("rest.txt", lines().skip(20));
+    good(&mut world.fetch(&first, &SMALL), "the job");
+}
+
+fn add_rest(world: &World, _: &Path) -> Command {
+    let mut command = hecaton(&["fetch", "add"]);
+    command.arg(world.out()).arg(world.path("rest.txt"));
+    command
+}
+
+/// The one line that is twice is a duplicate of an input of the first list, and nothing else is one.
+fn has_one_duplicate(world: &World, _: &Path) {
+    let records = world.records();
+    assert_eq!(records[&36]["why"], "duplicate", "{}", records[&36]);
+    assert_eq!(crate::support::count(&records, "skipped"), 1);
+}
+
+#[test]
+fn an_addition_survives_a_kill_at_any_operation() {
+    check(&Case {
+        list,
+        name: "add",
+        around: ALONE,
+        before: first_lines,
+        command: add_rest,
+        after: has_one_duplicate,
+        is_once: false,
+    });
+}
+
+#[test]
+fn an_addition_to_an_older_plan_survives_a_kill_at_any_operation() {
+    check(&Case {
+        list,
+        name: "add to an older plan",
+        around: ALONE,
+        before: |world, list| {
+            first_lines(world, list);
+            crate::more::as_older_programs_planned(world);
+        },
+        command: add_rest,
+        after: has_one_duplicate,
         is_once: false,
     });
 }

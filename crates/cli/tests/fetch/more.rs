@@ -237,9 +237,9 @@ fn an_added_part_waits_for_those_before_it() {
     has(&world, 45, 45);
 }
 
-fn world_urls(world: &World, ids: std::ops::Range<u64>) -> impl Iterator<Item = String> {
+fn world_urls(world: &World, ids: impl IntoIterator<Item = u64>) -> impl Iterator<Item = String> {
     let base = world.server.base_url().to_owned();
-    ids.map(move |id| format!("{base}/r/{id}"))
+    ids.into_iter().map(move |id| format!("{base}/r/{id}"))
 }
 
 #[test]
@@ -252,4 +252,107 @@ fn added_inputs_of_a_host_that_needs_a_rate_are_refused_and_nothing_is_added() {
     refused(&mut add(&world, &[&more]), "--rate");
     world.run(&list, &[]);
     has(&world, 3, 3);
+}
+
+/// A job of twelve inputs, one of them twice, and the list of what is added.
+fn job_and_more(world: &World, added: &[u64]) -> std::path::PathBuf {
+    let list = world.list((0..11).chain([3]));
+    world.run(&list, &["--part-size", "5"]);
+    has(world, 12, 11);
+    world.write("more.txt", world_urls(world, added.iter().copied()))
+}
+
+/// Replaces all inputs of the job by zeros: whoever reads them finds them damaged.
+fn spoil_inputs(world: &World) {
+    let path = world.out().join("plan/inputs.zst");
+    let length = std::fs::metadata(&path).unwrap().len();
+    std::fs::write(&path, vec![0; length as usize]).unwrap();
+}
+
+#[test]
+fn an_addition_finds_duplicates_without_the_inputs_of_the_job() {
+    let world = World::new();
+    let more = job_and_more(&world, &[3, 20, 21, 20, 10]);
+    spoil_inputs(&world);
+    good(&mut add(&world, &[&more]));
+    has(&world, 17, 13);
+    // Those of an earlier addition are found, too.
+    spoil_inputs(&world);
+    let third = world.write("third.txt", world_urls(&world, [21, 30, 0]));
+    good(&mut add(&world, &[&third]));
+    has(&world, 20, 14);
+    let duplicates = [11, 12, 15, 16, 17, 19];
+    for (number, record) in world.records() {
+        let is_one = record["why"] == "duplicate";
+        assert_eq!(is_one, duplicates.contains(&number), "{record}");
+    }
+}
+
+/// Removes what only newer programs write.
+pub fn as_older_programs_planned(world: &World) {
+    let path = world.out().join("plan.json");
+    let mut plan: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    plan.as_object_mut().unwrap().remove("requests").unwrap();
+    std::fs::write(&path, plan.to_string()).unwrap();
+    std::fs::remove_file(world.out().join("plan/requests")).unwrap();
+}
+
+type Spoil = fn(&World);
+
+#[test]
+fn digests_that_are_missing_are_made_once_from_the_inputs() {
+    let spoils: [(&str, Spoil); 3] = [
+        ("an older plan", as_older_programs_planned),
+        ("gone", |world| {
+            std::fs::remove_file(world.out().join("plan/requests")).unwrap();
+        }),
+        ("cut", |world| {
+            std::fs::write(world.out().join("plan/requests"), "short").unwrap();
+        }),
+    ];
+    for (what, spoil) in spoils {
+        let world = World::new();
+        let more = job_and_more(&world, &[3, 20, 5]);
+        spoil(&world);
+        let ended = good(&mut add(&world, &[&more]));
+        assert!(ended.stderr.contains("added 3 inputs"), "{what}");
+        has(&world, 15, 12);
+        spoil_inputs(&world);
+        let third = world.write("third.txt", world_urls(&world, [20, 0, 40]));
+        good(&mut add(&world, &[&third]));
+        has(&world, 18, 13);
+    }
+}
+
+#[test]
+fn damaged_digests_are_named_and_made_anew_when_they_are_gone() {
+    let world = World::new();
+    let more = job_and_more(&world, &[3, 20]);
+    let path = world.out().join("plan/requests");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[40] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let ended = ending(&mut add(&world, &[&more]));
+    assert_eq!(ended.status, Some(1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("plan/requests"), "{}", ended.stderr);
+    has(&world, 12, 11);
+    std::fs::remove_file(&path).unwrap();
+    good(&mut add(&world, &[&more]));
+    has(&world, 14, 12);
+}
+
+#[test]
+fn what_an_addition_that_was_killed_left_is_no_duplicate_later() {
+    let world = World::new();
+    let more = job_and_more(&world, &[3, 4]);
+    let plan = world.out().join("plan.json");
+    let before = std::fs::read(&plan).unwrap();
+    good(add(&world, &[&more]).arg("--plan"));
+    // As if it had been killed before it replaced the plan.
+    std::fs::write(&plan, before).unwrap();
+    let other = world.write("other.txt", world_urls(&world, [50, 51]));
+    good(&mut add(&world, &[&other]));
+    has(&world, 14, 13);
+    assert_eq!(count(&world.records(), "skipped"), 1);
 }

@@ -51,24 +51,26 @@ pub fn choose(
             Pick::Changed(expression) => matching(folder, part.number, expression, true)?,
             Pick::Lost => (crate::verify::part(folder, part)?.lost, Versions::new()),
         };
-        let index = match selected.is_empty() {
-            true => Index::default(),
-            false => copying.part(&Plan::index(folder, part.number)?, &selected, versions)?,
-        };
-        let text = serde_json::to_vec(&index).expect("an index becomes JSON");
-        write_whole(&round.index(part.number), &text)?;
+        // Nobody opens the other parts in this round.
+        if !selected.is_empty() {
+            let index = copying.part(&Plan::index(folder, part.number)?, &selected, versions)?;
+            let text = serde_json::to_vec(&index).expect("an index becomes JSON");
+            write_whole(&round.index(part.number), &text)?;
+        }
         parts.push(Part {
             inputs: selected.len(),
             ..part.clone()
         });
     }
     copying.spool.finish().map_err(at("write", &path))?;
-    let repeats = copying.repeats.map(Repeats::finish).transpose();
-    let repeats = repeats.map_err(at("read", &round.digests()))?;
+    let noted = copying.repeats;
+    let repeats = noted.map(|noted| noted.finish(&mut |_| Ok(false)));
+    let repeats = repeats.transpose()?;
     Ok(Plan {
         inputs: parts.iter().map(|part| part.inputs).sum(),
         sources: Vec::new(),
         repeats: write_repeats(round, &repeats.unwrap_or_default())?,
+        requests: Vec::new(),
         parts,
         ..base.clone()
     })
@@ -172,8 +174,7 @@ impl Copying<'_> {
 
     fn input(&mut self, group: usize, entry: &Planned) -> Result<()> {
         if let (Some(repeats), Ok(rendered)) = (&mut self.repeats, self.maker.render(&entry.held)) {
-            let noted = repeats.note(rendered.digest(), entry.number);
-            noted.map_err(at("write", &self.round.digests()))?;
+            repeats.note(rendered.digest(), entry.number)?;
         }
         let add = self.spool.add(group, |out| write_planned(entry, out));
         add.map_err(at("write", &self.round.inputs()))

@@ -101,6 +101,7 @@ mod tests {
             sources: Vec::new(),
             own_hosts: false,
             repeats: 0,
+            requests: Vec::new(),
             parts: Vec::new(),
         };
         let names = ["report.html", "table.csv"];

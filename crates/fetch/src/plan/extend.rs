@@ -2,10 +2,12 @@
 //!
 //! The new frames go behind the old ones in `inputs.zst`, and `plan.json` is replaced last: after a crash before that,
 //! nothing was added. The parts of an addition begin only when all earlier parts are done, because their hosts are the
-//! same. Duplicates are found among all inputs, old and new.
+//! same. Duplicates are found among all inputs, old and new: `requests` has the old ones, so these are not read.
 
 use std::fs::File;
 use std::path::Path;
+
+use roaring::RoaringTreemap;
 
 use super::draft::write_whole;
 use super::entry::read_entry;
@@ -13,6 +15,7 @@ use super::folder::Folder;
 use super::inputs::InputFile;
 use super::make::{Before, PlanLimits, Routing, Sorter, write_indexes};
 use super::repeats::Repeats;
+use super::requests::{Run, are_there, search};
 use super::sources::Identity;
 use super::spool::Spool;
 use super::{Content, Plan, write_repeats};
@@ -38,41 +41,57 @@ pub fn extend(
     let path = folder.inputs();
     let spool = Spool::append(&path, rules.part_size)?;
     let mut sorter = Sorter::new(spool, folder, &path, rules);
-    if let Some(repeats) = &mut sorter.repeats {
-        note_known(folder, base, repeats, route)?;
-    }
-    let mut number = base.inputs;
+    let mut plan = base.clone();
+    plan.requests = match rules.keep_duplicates {
+        true => Vec::new(),
+        false => runs_of(folder, base, route)?,
+    };
     let sources = feed(&mut |entry| {
-        let entry = numbered(entry, number);
-        number += 1;
+        let entry = numbered(entry, plan.inputs);
+        plan.inputs += 1;
         sorter.take(entry, route)
     })?;
     sorter.refuse_busy(rules)?;
-    let (own_hosts, heaviest) = (sorter.hosts.any_own, sorter.hosts.heaviest);
-    let spooled = sorter.spool.finish().map_err(at("write", &path))?;
-    let mut plan = base.clone();
     for source in sources {
         plan.sources.retain(|known| known.path != source.path);
         plan.sources.push(source);
     }
-    let repeats = sorter.repeats.map(Repeats::finish).transpose();
-    let repeats = repeats.map_err(at("read", &folder.digests()))?;
-    if number > base.inputs {
-        // A plan that is not replaced reads those of its own inputs, which are the same.
-        let found = repeats.unwrap_or_default() | base.repeated(folder)?;
-        plan.repeats = write_repeats(folder, &found)?;
-        let before = Before {
-            parts: base.parts.len() as u32,
-            addition: base.parts.iter().map(|part| part.added).max().unwrap_or(0) + 1,
-        };
-        let more = write_indexes(folder, &spooled, &heaviest, rules, before)?;
-        plan.inputs = number;
-        plan.own_hosts |= own_hosts;
-        plan.parts.extend(more);
+    if plan.inputs > base.inputs {
+        append(folder, base, sorter, rules, &mut plan)?;
     }
     let text = serde_json::to_vec_pretty(&plan).expect("a plan becomes JSON");
     write_whole(&folder.plan(), &text)?;
     Ok(plan)
+}
+
+/// Writes the new inputs, their duplicates and their parts.
+fn append(
+    folder: &Folder,
+    base: &Plan,
+    sorter: Sorter,
+    rules: &PlanLimits,
+    plan: &mut Plan,
+) -> Result<()> {
+    let path = folder.inputs();
+    let spooled = sorter.spool.finish().map_err(at("write", &path))?;
+    let mut found = earlier_repeats(folder, base)?;
+    if let Some(noted) = sorter.repeats {
+        let runs = std::mem::take(&mut plan.requests);
+        let more;
+        (more, plan.requests) = search(folder, runs, noted)?;
+        found |= more;
+    }
+    // A plan that is not replaced reads those of its own inputs, which are the same.
+    plan.repeats = write_repeats(folder, &found)?;
+    let before = Before {
+        parts: base.parts.len() as u32,
+        addition: last_addition(base).saturating_add(1),
+    };
+    let heaviest = &sorter.hosts.heaviest;
+    let more = write_indexes(folder, &spooled, heaviest, rules, before)?;
+    plan.own_hosts |= sorter.hosts.any_own;
+    plan.parts.extend(more);
+    Ok(())
 }
 
 fn numbered(entry: Entry, number: u64) -> Entry {
@@ -88,6 +107,30 @@ fn numbered(entry: Entry, number: u64) -> Entry {
     }
 }
 
+fn last_addition(plan: &Plan) -> u32 {
+    let additions = plan.parts.iter().map(|part| part.added);
+    additions.max().unwrap_or(0)
+}
+
+/// The repeats among the inputs of a plan. An addition that a crash ended may have left others behind them.
+fn earlier_repeats(folder: &Folder, base: &Plan) -> Result<RoaringTreemap> {
+    let mut found = base.repeated(folder)?;
+    found.remove_range(base.inputs..);
+    Ok(found)
+}
+
+/// Where the requests of a plan are. They are found anew, which reads all inputs, if an older program made the plan or
+/// the file is gone.
+fn runs_of(folder: &Folder, base: &Plan, route: Routing<'_>) -> Result<Vec<Run>> {
+    if !base.requests.is_empty() && are_there(folder, &base.requests)? {
+        return Ok(base.requests.clone());
+    }
+    let mut noted = Repeats::new(folder.digests());
+    note_known(folder, base, &mut noted, route)?;
+    let (_, runs) = search(folder, Vec::new(), noted)?;
+    Ok(runs)
+}
+
 /// Notes the requests of the inputs that are planned already, each once.
 fn note_known(
     folder: &Folder,
@@ -95,7 +138,7 @@ fn note_known(
     repeats: &mut Repeats,
     route: Routing<'_>,
 ) -> Result<()> {
-    let known = base.repeated(folder)?;
+    let known = earlier_repeats(folder, base)?;
     let mut file = InputFile::open(folder)?;
     let mut frame = Vec::new();
     for part in &base.parts {
@@ -109,8 +152,9 @@ fn note_known(
                     true => None,
                     false => digest(entry.held, route),
                 };
-                let noted = digest.map(|digest| repeats.note(digest, entry.number));
-                noted.transpose().map_err(at("write", &folder.digests()))?;
+                if let Some(digest) = digest {
+                    repeats.note(digest, entry.number)?;
+                }
             }
         }
     }

@@ -137,6 +137,11 @@ impl Folder {
         self.planned().join("digests")
     }
 
+    /// The digests of all requests, sorted.
+    pub fn requests(&self) -> PathBuf {
+        self.planned().join("requests")
+    }
+
     /// The inputs whose request an earlier input has.
     pub fn repeats(&self) -> PathBuf {
         self.planned().join("repeats")

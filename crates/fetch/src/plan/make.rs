@@ -15,6 +15,7 @@ use super::entry::{Content, write_entry};
 use super::folder::Folder;
 use super::parts::{Frames, Part, assign};
 use super::repeats::Repeats;
+use super::requests::search;
 use super::sources::{Identity, Listed};
 use super::spool::{GROUPS, Spool, Spooled};
 use super::{Index, Plan, VERSION, write_repeats};
@@ -94,7 +95,8 @@ pub fn make(
     let _ = fs::remove_dir_all(&planned);
     fs::create_dir_all(&planned).map_err(at("create", &planned))?;
     let named = files.to_vec();
-    let found = thread::spawn(move || named.iter().map(|path| Identity::of(path)).collect());
+    let found: thread::JoinHandle<Result<Vec<_>>> =
+        thread::spawn(move || named.iter().map(|path| Identity::of(path)).collect());
     let path = folder.inputs();
     let spool = Spool::create(&path, rules.part_size)?;
     let mut sorter = Sorter::new(spool, folder, &path, rules);
@@ -102,33 +104,39 @@ pub fn make(
     sorter.refuse_busy(rules).inspect_err(|_| {
         let _ = fs::remove_dir_all(&planned);
     })?;
-    let found: Result<Vec<Option<Identity>>> = found
-        .join()
-        .map_err(|_| Error::failed("reading the input failed"))?;
-    let sources = files.iter().zip(found?).zip(&fed.lists);
-    let sources = sources.map(|((path, found), list)| Identity::complete(found, path, list));
-    let sources = sources.collect();
-    let own_hosts = sorter.hosts.any_own;
-    let (count, heaviest) = (sorter.inputs, sorter.hosts.heaviest);
-    let repeats = sorter.repeats.map(Repeats::finish).transpose();
-    let repeats = repeats.map_err(at("read", &folder.digests()))?;
-    let repeats = write_repeats(folder, &repeats.unwrap_or_default())?;
+    let found = found.join();
+    let found = found.map_err(|_| Error::failed("reading the input failed"))??;
+    let sources = identities(files, found, &fed.lists);
+    let searched = sorter
+        .repeats
+        .map(|noted| search(folder, Vec::new(), noted));
+    let (found, requests) = searched.transpose()?.unwrap_or_default();
+    let repeats = write_repeats(folder, &found)?;
     let spooled = sorter.spool.finish().map_err(at("write", &path))?;
-    let parts = write_indexes(folder, &spooled, &heaviest, rules, Before::default())?;
+    let heaviest = &sorter.hosts.heaviest;
+    let parts = write_indexes(folder, &spooled, heaviest, rules, Before::default())?;
     let plan = Plan {
         version: VERSION,
         job: Uuid::new_v4(),
         round: None,
         follows_redirects: false,
-        inputs: count,
+        inputs: sorter.inputs,
         columns: fed.columns,
         sources,
-        own_hosts,
+        own_hosts: sorter.hosts.any_own,
         repeats,
+        requests,
         parts,
     };
     write_plan(folder, &plan)?;
     Ok(plan)
+}
+
+/// The identities of these lists, where this was found of each before it was read.
+fn identities(files: &[PathBuf], found: Vec<Option<Identity>>, lists: &[Listed]) -> Vec<Identity> {
+    let sources = files.iter().zip(found).zip(lists);
+    let sources = sources.map(|((path, found), list)| Identity::complete(found, path, list));
+    sources.collect()
 }
 
 fn write_plan(folder: &Folder, plan: &Plan) -> Result<()> {
@@ -230,8 +238,7 @@ impl Sorter {
                     request = Some(routed.request);
                 });
                 if let (Some(repeats), Some(digest)) = (&mut self.repeats, request) {
-                    let noted = repeats.note(digest, input.number);
-                    noted.map_err(at("write", &self.path))?;
+                    repeats.note(digest, input.number)?;
                 }
                 let held = match routed {
                     Ok(()) => Content::of(input.columns),

@@ -2,7 +2,7 @@
 //!
 //! A host's inputs are in one part, so that one worker keeps its limits. `spool` writes the inputs in frames, by 256 groups of
 //! hosts. `parts` puts small groups together, up to about 100,000 inputs, and divides a giant group into host shards. Each
-//! has its share of every limit, and the shares add up. `repeats` finds duplicates. `sources` notices changed inputs. `plan.json` is written last: without it there is no plan, and
+//! has its share of every limit, and the shares add up. `repeats` finds duplicates, and `requests` keeps what that takes for later additions. `sources` notices changed inputs. `plan.json` is written last: without it there is no plan, and
 //! nothing has been sent. `extend` adds inputs later, as parts of their own.
 
 mod draft;
@@ -15,6 +15,7 @@ mod make;
 mod parts;
 mod regroup;
 mod repeats;
+mod requests;
 mod sources;
 mod spool;
 
@@ -36,6 +37,7 @@ pub use self::make::{Fed, PlanLimits, Routed, make};
 pub use self::parts::{HostShard, Part};
 pub use self::regroup::{Take, regroup};
 pub use self::repeats::Repeats;
+pub use self::requests::Run;
 pub use self::sources::{
     Identity, Listed, changed, is_local_stream, is_standard_input, is_stream, remote,
 };
@@ -72,6 +74,9 @@ pub struct Plan {
     pub own_hosts: bool,
     /// How many inputs have the request of an earlier input, and are not sent.
     pub repeats: u64,
+    /// Where the requests of all inputs are; empty in a round, in a job that sends duplicates, and in older plans.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<Run>,
     /// The parts, by their numbers.
     pub parts: Vec<Part>,
 }

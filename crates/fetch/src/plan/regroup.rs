@@ -37,6 +37,7 @@ pub fn regroup(
         follows_redirects: true,
         // Each of them was the first of its request.
         repeats: 0,
+        requests: Vec::new(),
         inputs,
         sources: Vec::new(),
         parts,

@@ -159,6 +159,7 @@ mod tests {
             columns: Vec::new(),
             sources: Vec::new(),
             repeats: 0,
+            requests: Vec::new(),
             own_hosts: true,
             parts: vec![Part {
                 number: 0,
