@@ -1,8 +1,7 @@
 """What was measured, as Markdown: a table a part."""
 
+import math
 import statistics
-
-import peers
 
 TITLES = {
     "peers": "Beside what people use instead",
@@ -14,6 +13,9 @@ TITLES = {
     "memory": "Memory at one, three and ten million inputs",
     "threads": "One thread against two",
 }
+
+# The peers that the title of a page names, if they were measured.
+HEADLINE = ("hecaton fetch", "hecaton fetch before", "hecaton fetch to files", "curl --parallel")
 
 # The titles of the columns whose key in result.json does not say enough.
 NAMES = {
@@ -65,10 +67,10 @@ def title(parts):
     """The result in a line: of the comparison with other programs, or else of the first part that has one."""
     if "peers" in parts:
         rows = [row for row in parts["peers"]["rows"] if row["hosts"] == 1]
-        ours, files, curl = (
-            speed(rows, "peer", name) for name in ("hecaton fetch", "hecaton fetch to files", "curl --parallel")
-        )
-        return f"Bulk downloads: {ours} URLs/s as records and {files} to files; curl does {curl}"
+        measured = dict.fromkeys(row["peer"] for row in rows)
+        named = [name for name in HEADLINE if name in measured] or list(measured)
+        speeds = ", ".join(f"{name} {speed(rows, 'peer', name)}" for name in named)
+        return f"Bulk downloads from one host, URLs/s: {speeds}"
     if "threads" in parts:
         rows = [row for row in parts["threads"]["rows"] if row["load"] == "small responses"]
         one, two = (speed(rows, "threads", threads) for threads in (1, 2))
@@ -109,15 +111,41 @@ def middle(rows, key):
 def side_by_side(rows):
     """Medians over the rounds."""
     lines = ["| | hosts | URLs/s | CPU per URL, µs | peak, MB | recorded |", "| --- | --- | --- | --- | --- | --- |"]
-    for name, hosts in sorted(
-        {(row["peer"], row["hosts"]) for row in rows}, key=lambda key: (key[1], list(peers.ALL).index(key[0]))
-    ):
+    for name, hosts in dict.fromkeys((row["peer"], row["hosts"]) for row in rows):
         mine = [row for row in rows if (row["peer"], row["hosts"]) == (name, hosts)]
         lines.append(
-            f"| {name} | {hosts} | {middle(mine, 'per_second'):,.0f} | {middle(mine, 'cpu_us_per_url'):,.0f} "
+            f"| {name} | {hosts} | {middle(mine, 'per_second'):,.0f} | {middle(mine, 'cpu_us_per_url'):,.1f} "
             f"| {middle(mine, 'peak_mb'):,.0f} | {middle(mine, 'recorded'):,.0f} of {mine[0]['urls']:,} |"
         )
-    return "\n".join(lines)
+    return "\n".join(lines + paired(rows))
+
+
+def paired(rows):
+    """The CPU time of each peer as a multiple of that of the build before it, round by round."""
+    cpu = {(row["peer"], row["hosts"], row["round"]): row["cpu_us_per_url"] for row in rows}
+    lines = []
+    for name, hosts in dict.fromkeys((row["peer"], row["hosts"]) for row in rows):
+        both = [(cpu[key], cpu.get((f"{name} before", *key[1:]))) for key in cpu if key[:2] == (name, hosts)]
+        ratios = sorted(now / before for now, before in both if before)
+        if ratios:
+            least, most = around_median(ratios)
+            lines.append(
+                f"| {name} | {hosts} | {statistics.median(ratios):.3f} | {least:.3f} to {most:.3f} | {len(ratios)} |"
+            )
+    head = ["", "| CPU time per URL, × before | hosts | median | between | rounds |", "| --- | --- | --- | --- | --- |"]
+    return head + lines if lines else []
+
+
+def around_median(ordered):
+    """The ends of the narrowest interval that has the true median with a probability of 95 %. It follows from the order
+    of the values alone. With fewer than six values, these are the least and the most.
+    """
+    count = len(ordered)
+    outside, below = 0, 1
+    # As many values are outside at each end as the median is beyond with a probability of at most 2.5 %.
+    while (below := below + math.comb(count, outside + 1)) <= 0.025 * 2**count:
+        outside += 1
+    return ordered[outside], ordered[-1 - outside]
 
 
 def half(rows):
