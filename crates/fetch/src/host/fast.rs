@@ -1,7 +1,7 @@
 //! Reads the host of a URL without an allocation, if the host is in its canonical form already, as in nearly all URLs.
 
 /// The host, with its port if that is not the usual one, as a part of the URL; none if only the URL parser can tell.
-pub(super) fn host(url: &str) -> Option<&str> {
+pub fn plain_host(url: &str) -> Option<&str> {
     let (rest, usual) = match url.strip_prefix("https://") {
         Some(rest) => (rest, "443"),
         None => (url.strip_prefix("http://")?, "80"),
@@ -22,7 +22,8 @@ pub(super) fn host(url: &str) -> Option<&str> {
                 .count();
             let end = length + 1 + digits;
             let port = &rest[length + 1..end];
-            let simple = (1..=4).contains(&digits) && !port.starts_with('0') && port != usual;
+            let is_number = !port.starts_with('0') && port.parse::<u16>().is_ok();
+            let simple = is_number && port != usual;
             let ends = matches!(bytes.get(end), None | Some(b'/' | b'?' | b'#'));
             (simple && ends).then(|| &rest[..end])
         }

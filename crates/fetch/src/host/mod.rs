@@ -11,6 +11,7 @@ mod last;
 mod names;
 mod site;
 
+pub use fast::plain_host;
 pub use last::LastHost;
 pub use names::HostNames;
 pub use site::{is_same_site, site};
@@ -53,7 +54,7 @@ pub const METADATA: [IpAddr; 3] = [
 impl<'a> Host<'a> {
     /// The host that this URL names.
     pub fn of(url: &'a str) -> Result<Host<'a>, NoHost> {
-        if let Some(host) = fast::host(url) {
+        if let Some(host) = plain_host(url) {
             return Ok(Host(Cow::Borrowed(host)));
         }
         slow(url).map(|host| Host(Cow::Owned(host)))

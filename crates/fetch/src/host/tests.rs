@@ -18,6 +18,7 @@ fn the_many_ways_to_write_a_host_are_one() {
         ("https://example.com:443#x", "example.com"),
         ("https://example.com:080/", "example.com:80"),
         ("http://example.com:8080/", "example.com:8080"),
+        ("http://example.com:65535/", "example.com:65535"),
         ("http://user:secret@example.com/", "example.com"),
         ("http://b\u{fc}cher.example/", "xn--bcher-kva.example"),
         ("http://XN--BCHER-KVA.example/", "xn--bcher-kva.example"),
@@ -104,7 +105,7 @@ fn whose_a_host_is() {
 proptest! {
     #[test]
     fn the_fast_way_finds_what_the_slow_one_does(url in "https?://[a-cx0-3n.:-]{0,12}([/?#][a:/@]{0,4})?") {
-        if let Some(fast) = fast::host(&url) {
+        if let Some(fast) = plain_host(&url) {
             prop_assert_eq!(Ok(fast.to_owned()), slow(&url));
         }
     }
