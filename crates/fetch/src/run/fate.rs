@@ -106,16 +106,20 @@ pub struct Left {
 
 impl End {
     /// That of an outcome.
-    pub fn of(outcome: &Outcome, now: SystemTime) -> End {
+    pub fn of(outcome: &Outcome, now: impl FnOnce() -> SystemTime) -> End {
         match outcome {
             Ok(response) => End::of_status(response.status(), response.header("retry-after"), now),
             Err(error) => End::of_error(error),
         }
     }
 
-    /// That of a response with this status and this `Retry-After`.
-    pub fn of_status(status: u16, retry_after: Option<&[u8]>, now: SystemTime) -> End {
-        End::Status(status, retry_after.and_then(|value| pause(value, now)))
+    /// That of a response with this status and this `Retry-After`. The clock is read only for the latter.
+    pub fn of_status(
+        status: u16,
+        retry_after: Option<&[u8]>,
+        now: impl FnOnce() -> SystemTime,
+    ) -> End {
+        End::Status(status, retry_after.and_then(|value| pause(value, now())))
     }
 
     /// That of an error.

@@ -34,13 +34,13 @@ pub const BODIES: &str = "bodies";
 #[derive(Default)]
 pub struct Arrived {
     /// The file that it is in; with none, it is in the memory of its response.
-    pub whole: Option<Whole>,
+    pub whole: Option<Box<Whole>>,
     digested: OnceCell<Digested>,
 }
 
 impl Arrived {
     /// One in this file, or with its response.
-    pub fn new(whole: Option<Whole>) -> Arrived {
+    pub fn new(whole: Option<Box<Whole>>) -> Arrived {
         Arrived {
             whole,
             digested: OnceCell::new(),
@@ -346,7 +346,7 @@ impl Keeper {
                 request.tried.begun,
                 response,
                 |stored| match whole {
-                    Some(whole) => sink.adopt(stored, whole),
+                    Some(whole) => sink.adopt(stored, *whole),
                     None => sink.store(stored),
                 },
             )?,

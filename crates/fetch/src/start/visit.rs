@@ -123,6 +123,6 @@ fn end<T: Head>(came: &Result<T, hecaton::Error>) -> End {
     End::of_status(
         head.status(),
         pause.map(|(_, value)| value),
-        SystemTime::now(),
+        SystemTime::now,
     )
 }

@@ -52,7 +52,7 @@ pub(super) struct Target<'a> {
 /// A body and its response, or what else became of them.
 pub(super) enum Came {
     /// An outcome; the body is in the response, or on the disk.
-    Outcome(Outcome, Option<Whole>),
+    Outcome(Outcome, Option<Box<Whole>>),
     /// The request is sent again at once, and this try does not count.
     Again(Outcome),
     /// The body is of no use.
@@ -244,7 +244,7 @@ fn on_disk(
                 Some(representation) => response.with_head(200, representation.headers.clone()),
                 None => response,
             };
-            Came::Outcome(Ok(response), Some(whole))
+            Came::Outcome(Ok(response), Some(Box::new(whole)))
         }
         outcome => {
             let is_progress = length >= pending.furthest.saturating_add(PROGRESS);

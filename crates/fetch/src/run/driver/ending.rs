@@ -13,7 +13,6 @@ use crate::run::hosts::{Change, Ended, Span};
 use crate::run::keep::Arrived;
 use crate::run::line::kind_name;
 use crate::run::watch::News;
-use crate::sink::Whole;
 
 impl Driver<'_> {
     pub(super) fn ended(&mut self, slot: u32, outcome: hecaton::Outcome) -> Result<()> {
@@ -29,11 +28,14 @@ impl Driver<'_> {
             bandwidth.came(length, now);
         }
         let came = self.bodies.ended(slot, outcome, &mut flight.pending);
-        let (end, outcome, body) = self.seen(slot, came, &flight);
+        let (end, outcome, body) = self.seen(slot, came, &flight, now);
         let fate = self.fate(end, &flight, &outcome);
         self.note_memory(fate.then);
-        self.tell_host(&flight, index, fate.host, &outcome);
-        let then = fate.then.within(self.left(&flight, index, now));
+        self.tell_host(&flight, index, fate.host, &outcome, now);
+        let then = match fate.then {
+            Then::Record => Then::Record,
+            then => then.within(self.left(&flight, index, now)),
+        };
         match then {
             Then::Record if flight.pending.is_robots => {
                 self.robots_received(&flight, index, &outcome, &robots);
@@ -53,17 +55,23 @@ impl Driver<'_> {
     }
 
     /// How an attempt ended, with its outcome and its body.
-    fn seen(&mut self, slot: u32, came: Came, flight: &Flight) -> (End, hecaton::Outcome, Stored) {
+    fn seen(
+        &mut self,
+        slot: u32,
+        came: Came,
+        flight: &Flight,
+        now: Instant,
+    ) -> (End, hecaton::Outcome, Stored) {
         let (end, outcome, body) = match came {
             Came::Again(outcome) => {
-                return (End::Continued, outcome, Stored::Whole(Box::default()));
+                return (End::Continued, outcome, Stored::Whole(Arrived::default()));
             }
             Came::Outcome(outcome, whole) => {
-                let arrived = Box::new(Arrived::new(whole));
+                let arrived = Arrived::new(whole);
                 let (end, body) = match self.difference(flight, &outcome, &arrived) {
-                    None => (End::of(&outcome, SystemTime::now()), Stored::Whole(arrived)),
+                    None => (End::of(&outcome, SystemTime::now), Stored::Whole(arrived)),
                     Some(refusal) => {
-                        arrived.whole.into_iter().for_each(Whole::discard);
+                        arrived.whole.into_iter().for_each(|whole| whole.discard());
                         (refusal.end, Stored::Refused(refusal))
                     }
                 };
@@ -74,7 +82,7 @@ impl Driver<'_> {
             }
         };
         let lost = flight.pending.lost;
-        match self.batch.blame(slot, &outcome, lost, Instant::now()) {
+        match self.batch.blame(slot, &outcome, lost, now) {
             Blame::Host => (end, outcome, body),
             Blame::Proxy(is_news) => {
                 if let (true, Err(error)) = (is_news, &outcome) {
@@ -134,6 +142,7 @@ impl Driver<'_> {
         index: usize,
         ended: Ended,
         outcome: &hecaton::Outcome,
+        now: Instant,
     ) {
         let hosts = &mut self.open[index].hosts;
         if ended == Ended::Unknown {
@@ -141,7 +150,7 @@ impl Driver<'_> {
         }
         let span = Span {
             begun: flight.started,
-            ended: Instant::now(),
+            ended: now,
         };
         let wait = first_byte(outcome).unwrap_or(span.ended - span.begun);
         let change = hosts.ended(flight.host, ended, span, wait);

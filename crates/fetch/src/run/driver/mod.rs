@@ -72,6 +72,7 @@ struct Flight {
     pending: Pending,
     /// Whether it may be sent again when nobody knows what became of it.
     may_repeat: bool,
+    /// When it was sent, once it was.
     begun: SystemTime,
     started: Instant,
 }

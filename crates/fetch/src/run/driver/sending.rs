@@ -117,7 +117,7 @@ impl Driver<'_> {
         match part.next(now, &mut reading)? {
             Next::Start(host, pending) => {
                 starting.has_slot = false;
-                self.begin(index, host, pending, &mut starting.intents);
+                self.begin(index, host, pending, now, &mut starting.intents);
             }
             Next::Skip(host, pending) => self.skip(index, host, &pending),
             Next::Wait(until) => {
@@ -232,6 +232,7 @@ impl Driver<'_> {
         index: usize,
         host: u32,
         mut pending: Pending,
+        now: Instant,
         intents: &mut HashMap<u32, Vec<u32>>,
     ) {
         let part = &mut self.open[index];
@@ -250,8 +251,8 @@ impl Driver<'_> {
             host,
             pending,
             may_repeat,
-            begun: SystemTime::now(),
-            started: Instant::now(),
+            begun: SystemTime::UNIX_EPOCH,
+            started: now,
         };
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -279,7 +280,8 @@ impl Driver<'_> {
             self.land(slot);
             return;
         }
-        (flight.begun, flight.started) = (SystemTime::now(), Instant::now());
+        let now = Instant::now();
+        (flight.begun, flight.started) = (SystemTime::now(), now);
         let Some(flight) = self.flight(slot) else {
             return;
         };
@@ -298,7 +300,7 @@ impl Driver<'_> {
                 Err(why) => (Err(why), None),
             },
         };
-        self.batch.choose(slot, host, is_own, Instant::now());
+        self.batch.choose(slot, host, is_own, now);
         match request {
             Ok(request) if is_robots => {
                 self.robots.send(&mut self.batch, slot, request);

@@ -21,7 +21,7 @@ use crate::take::{Alone, LARGE};
 /// The fate of a response's body.
 pub(super) enum Stored {
     /// It was received whole.
-    Whole(Box<Arrived>),
+    Whole(Arrived),
     /// It is of no use.
     Refused(Refusal),
     /// The job has the same body already; whether that response was good.
@@ -134,7 +134,7 @@ impl Driver<'_> {
             flight: pending,
             index,
             outcome,
-            body: Stored::Whole(Box::default()),
+            body: Stored::Whole(Arrived::default()),
         };
         self.record(last, tried, Some(why))
     }
@@ -267,7 +267,7 @@ fn write(
         }
         (Ok(response), None) => match settled.body {
             Stored::Whole(arrived) => {
-                let mut kept = keeper.keep(&mut part.sink, request, response, *arrived)?;
+                let mut kept = keeper.keep(&mut part.sink, request, response, arrived)?;
                 let unfetched = follow(&mut kept, settled.following);
                 let is_followed = kept.next.is_some();
                 let out = match is_followed {

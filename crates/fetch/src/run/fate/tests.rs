@@ -239,7 +239,7 @@ fn a_pause_is_seconds_or_a_date() {
         (b"\xff", None),
         (b"", None),
     ] {
-        let end = End::of_status(503, Some(value), now);
+        let end = End::of_status(503, Some(value), || now);
         assert_eq!(end, End::Status(503, seconds.map(Duration::from_secs)));
     }
 }

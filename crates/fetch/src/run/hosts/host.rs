@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::adaptive::{Adaptive, Sign};
-use super::health::{Change, SharedHealth, Span};
+use super::health::{Change, Health, SharedHealth, Span};
 use crate::run::bandwidth::Bandwidth;
 
 /// The limits of every host.
@@ -190,17 +190,17 @@ impl<T> HostState<T> {
         self.was_overrun = false;
     }
 
-    pub fn may_start(&self) -> bool {
-        // While it is tried again, by one alone.
-        let is_shut = match self.gate {
-            Gate::Open => false,
+    /// Whether another may start now, with this health.
+    pub fn may_start(&self, health: &Health) -> bool {
+        let most = match self.gate {
+            Gate::Open => self.most,
             // The request for the file may itself be delayed.
-            Gate::Fetching => self.delayed > 0,
-            Gate::Shut => true,
+            Gate::Fetching => usize::from(self.delayed == 0),
+            Gate::Shut => 0,
         };
-        let is_open = self.gate == Gate::Open && !self.health.get().is_open();
-        let most = if is_open { self.most } else { 1 };
-        let is_let = !self.is_resting && !is_shut && !self.health.get().is_given_up();
+        // While it is tried again, by one alone.
+        let most = if health.is_open() { most.min(1) } else { most };
+        let is_let = !self.is_resting && !health.is_given_up();
         is_let && self.in_flight < most && !self.waiting.is_empty()
     }
 
@@ -225,11 +225,12 @@ impl<T> HostState<T> {
 
     /// Counts one that starts.
     pub fn start(&mut self, limits: &Limits, now: Instant) {
-        let mut health = self.health.get();
-        if limits.shards > 1 && health.is_open() {
-            health.probe(limits.cooldown, now);
+        if limits.shards > 1 {
+            let mut health = self.health.get();
+            if health.is_open() {
+                health.probe(limits.cooldown, now);
+            }
         }
-        drop(health);
         self.in_flight += 1;
         self.started += 1;
         self.lately.note(now);

@@ -199,7 +199,8 @@ impl<T> Hosts<T> {
         while let Some(number) = self.ready.pop_front() {
             let host = &mut self.hosts[number as usize];
             host.is_ready = false;
-            if !host.may_start() {
+            let may_start = host.may_start(&host.health.get());
+            if !may_start {
                 self.review(number);
                 continue;
             }
@@ -262,13 +263,16 @@ impl<T> Hosts<T> {
     /// After each change: gives a host its turn if it may start another.
     fn review(&mut self, number: u32) {
         let host = &mut self.hosts[number as usize];
-        if host.health.get().is_given_up()
-            && !host.waiting.is_empty()
-            && !self.given_up.contains(&number)
-        {
+        if host.waiting.is_empty() {
+            return;
+        }
+        let health = host.health.get();
+        let (is_given_up, may_start) = (health.is_given_up(), host.may_start(&health));
+        drop(health);
+        if is_given_up && !self.given_up.contains(&number) {
             self.given_up.push(number);
         }
-        if !host.is_ready && host.may_start() {
+        if may_start && !host.is_ready {
             host.is_ready = true;
             self.ready.push_back(number);
         }

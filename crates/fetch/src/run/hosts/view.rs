@@ -46,7 +46,7 @@ impl<T> Hosts<T> {
             let is_given_up = host.health.get().is_given_up();
             std::cmp::Reverse((is_given_up, host.state(now).is_some(), mean))
         };
-        known.sort_by_key(key);
+        known.sort_by_cached_key(key);
         known.truncate(most);
         known.into_iter().map(|host| host.view(now)).collect()
     }
@@ -79,12 +79,9 @@ impl<T> Hosts<T> {
 
 impl<T> HostState<T> {
     pub fn state(&self, now: Instant) -> Option<&'static str> {
-        let rests = self
-            .health
-            .get()
-            .rests_until()
-            .is_some_and(|until| until > now + Duration::from_millis(900));
         let health = self.health.get();
+        let soon = now + Duration::from_millis(900);
+        let rests = health.rests_until().is_some_and(|until| until > soon);
         match (health.is_given_up(), health.is_open(), rests) {
             (true, _, _) => Some("given up"),
             (_, true, _) => Some("rests"),
