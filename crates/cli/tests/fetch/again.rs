@@ -142,6 +142,10 @@ fn parts_that_can_have_no_match_by_their_counts_are_not_read() {
     assert_eq!(refused.status, Some(1), "{}", refused.stderr);
     let planned = again(&[]);
     assert_eq!(planned.status, Some(0), "{}", planned.stderr);
+    let round = files(&world.round().unwrap().join("plan"));
+    let is_index = |file: &&PathBuf| file.extension().is_some_and(|it| it == "json");
+    let indexes = round.iter().filter(is_index);
+    assert_eq!(indexes.count(), 1, "the other parts are not opened");
     for (file, bytes) in good.iter().zip(kept) {
         std::fs::write(file, bytes).unwrap();
     }
