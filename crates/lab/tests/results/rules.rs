@@ -31,7 +31,7 @@ fn probe(round: &mut Round) -> &mut Interval {
 
 #[test]
 fn every_rule_names_what_was_expected_and_what_was_seen() {
-    let cases: [Case; 30] = [
+    let cases: [Case; 29] = [
         (
             "a load generator, which verifies nothing",
             |r| {
@@ -134,19 +134,14 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
             &["21 connections were used, at most 20"],
         ),
         (
-            "few connections",
-            |r| seen(r).connections_used = 2,
-            &["only 2 connections were used for 10"],
-        ),
-        (
             "pipelines",
             |r| seen(r).pipelined = 3,
             &["were pipelined: 3 of "],
         ),
         (
             "pipelines in the probe",
-            |r| probe(r).connections_used = 3,
-            &["3 connections carried 10 requests at once in the probe"],
+            |r| probe(r).pipelined = 3,
+            &["were pipelined in the probe before the round: 3 of "],
         ),
         (
             "opens ahead",
@@ -375,7 +370,7 @@ fn connections_opened_again_are_counted_over_all_rounds() {
 #[test]
 fn uneven_turns_are_no_cheat() {
     let mut rounds = Machine::default().rounds("mri", 133, &[(10, (624.21, 34.81))]);
-    seen(&mut rounds[3]).connections_used = 3;
+    seen(&mut rounds[3]).connections_used = 1;
     let rounds: Vec<_> = rounds.iter().collect();
     assert_eq!(rejection(&rounds, &ten_ms()), None);
 }

@@ -2,7 +2,7 @@
 
 use hecaton_test_server::Interval;
 
-use super::{find_interval, least};
+use super::find_interval;
 use crate::findings::words::{count, plural};
 use crate::run::Round;
 
@@ -10,12 +10,6 @@ use crate::run::Round;
 ///
 /// One request in ten may be on its way while the others are held; fewer in flight is a smaller pool.
 const LEAST_CONCURRENCY: f64 = 0.9;
-
-/// The smallest share of the requested concurrency that must have its connections in use during a round.
-///
-/// Where the test server responds at once, threads that share a core take uneven turns: of 200 threads of Ruby only 109
-/// had one in a round of six requests each. Less than a quarter is one thing after another.
-const LEAST_SPREAD: f64 = 0.25;
 
 /// How many times the requested connections may be open at once. A client may release a connection a moment after it
 /// has handed the response over, and so need another one meanwhile: such a row is ranked with a warning.
@@ -36,29 +30,12 @@ pub(super) fn open_at_once(interval: &Interval) -> u64 {
 pub(super) fn too_few_in_flight(round: &Round) -> Option<String> {
     let interval = round.probe.as_ref()?;
     let requested = round.cell.load.concurrency;
-    (interval.peak_in_flight < least(requested, LEAST_CONCURRENCY)).then(|| {
+    let least = (requested as f64 * LEAST_CONCURRENCY).ceil() as u64;
+    (interval.peak_in_flight < least).then(|| {
         format!(
             "only {} of {} requests were in flight at once, with every response held until all were there",
             count(interval.peak_in_flight),
             count(requested as u64)
-        )
-    })
-}
-
-/// HTTP/1.1 carries one request at a time, so all that is in flight has connections of its own.
-pub(super) fn too_few_in_the_probe(round: &Round) -> Option<String> {
-    let load = &round.cell.load;
-    let interval = round
-        .probe
-        .as_ref()
-        .filter(|_| !load.shares_connections())?;
-    let requested = load.concurrency;
-    (interval.connections_used < least(requested, LEAST_CONCURRENCY)).then(|| {
-        format!(
-            "{} carried {} requests at once in the probe before the round, at least {} expected",
-            plural(interval.connections_used, "connection"),
-            count(interval.peak_in_flight),
-            least(requested, LEAST_CONCURRENCY)
         )
     })
 }
@@ -196,30 +173,5 @@ pub(super) fn too_many(round: &Round) -> Option<String> {
                 count(most)
             )
         })
-    })
-}
-
-/// HTTP/1.1 carries one request at a time, so who has many in flight uses many connections.
-pub(super) fn too_few(round: &Round) -> Option<String> {
-    // A batch as large as its concurrency is over before every connection had its turn; its probe has shown them.
-    let load = &round.cell.load;
-    // At a rate, as many are in flight as there are.
-    let judged = load.mode.is_none() && load.rate.is_none() && !load.shares_connections();
-    let interval = round.seen.as_ref().filter(|_| judged)?;
-    let requested = round
-        .cell
-        .load
-        .concurrency
-        .min(usize::try_from(round.count).unwrap_or(usize::MAX));
-    (interval.connections_used < least(requested, LEAST_SPREAD)).then(|| {
-        format!(
-            "only {} used for {} requests at once",
-            if interval.connections_used == 1 {
-                "1 connection was".into()
-            } else {
-                format!("{} connections were", count(interval.connections_used))
-            },
-            count(requested as u64)
-        )
     })
 }

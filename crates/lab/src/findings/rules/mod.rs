@@ -22,13 +22,13 @@ pub use warnings::{in_flight, warnings};
 pub use work::offence;
 
 /// Version of the rules, written in every document: rows that one version ranks another may reject.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 
 type Rule = fn(&Round) -> Option<String>;
 type RuleOfARow = fn(&[&Round]) -> Option<String>;
 
 /// Rules that look at one round, in the order of causes.
-const RULES: [Rule; 29] = [
+const RULES: [Rule; 27] = [
     requests::only_a_reference,
     requests::unaccounted,
     requests::kinds_wrong,
@@ -50,12 +50,10 @@ const RULES: [Rule; 29] = [
     work::offended,
     connections::pipelined,
     connections::too_few_in_flight,
-    connections::too_few_in_the_probe,
     connections::too_many_in_flight,
     connections::reused,
     connections::opened_ahead,
     connections::too_many,
-    connections::too_few,
     requests::probe_incomplete,
     latencies::not_all_timed,
 ];
@@ -83,11 +81,6 @@ pub fn rejection(rounds: &[&Round]) -> Option<String> {
         Some(format!("{first} (in {} of {all})", reasons.len()))
     });
     of_rounds.or_else(|| RULES_OF_A_ROW.iter().find_map(|rule| rule(rounds)))
-}
-
-/// The smallest whole number that is this share of the requested number.
-fn least(requested: usize, share: f64) -> u64 {
-    (requested as f64 * share).ceil() as u64
 }
 
 /// The first of the measured part and the probe that a rule objects to; the rule gets words for which.
