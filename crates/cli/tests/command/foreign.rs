@@ -379,3 +379,33 @@ fn options_of_a_service_need_a_url() {
     let line = "sweep http://127.0.0.1:9/ 5 --time 1s --client honest";
     run(hecaton("cheats").args(line.split(' '))).assert(2, &["REQUESTS and --time"]);
 }
+
+/// The CPU time of a service on this machine is that of other programs only as long as nobody names its process; then it is unknown.
+#[test]
+fn a_named_service_is_told_from_other_programs() {
+    let service = Service::start(|_| 200);
+    let pid = std::process::id().to_string();
+    for named in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let line = format!("sweep {} 40 1 --client net-http -c 1 --quiet", service.url);
+        let mut command = with_ruby(&line);
+        if named {
+            command.args(["--server-pid", &pid]);
+        }
+        let ending = run(command.arg("--out").arg(folder.path().join("run")));
+        ending.assert(0, &[]);
+        for round in document(&folder.path().join("run"))["rounds"]
+            .as_array()
+            .unwrap()
+        {
+            let known = [&round["noise"], &round["server_cpu_ns"]].map(|value| !value.is_null());
+            assert_eq!(known, [named; 2], "{round}");
+        }
+        let says = ending
+            .stdout
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(named || !says.contains("NOISY"), "{says}");
+    }
+}

@@ -91,6 +91,40 @@ fn the_title_names_the_highest_rate_within_the_budget() {
     assert_eq!(title(Some(5.0)), "Which rate does each client keep?");
 }
 
+/// Where the highest rate that was tried is kept, the client may keep more, and nobody knows who keeps most.
+#[test]
+fn a_title_ranks_nobody_whose_limit_was_not_found() {
+    let title = |rates: &[(&str, f64)]| {
+        let of_client = |client: &'static str| {
+            let rates = rates.iter();
+            let mut all: Vec<Round> = rates
+                .flat_map(|(rate, due)| at_rate(rate, *due, due.min(1000.0), 12))
+                .collect();
+            for round in &mut all {
+                round.cell.client = client.into();
+            }
+            all
+        };
+        let mut rounds = of_client("honest");
+        rounds.extend(of_client("other"));
+        let run = document(rounds, "0", json!({ "kind": "test_server" }));
+        let page = report::view(&run, &judge_run(&run)).html();
+        let (_, heading) = page.split_once("<h1>").unwrap();
+        heading.split_once("</h1>").unwrap().0.to_owned()
+    };
+    let says = title(&[("200", 200.0), ("400", 400.0)]);
+    assert!(
+        says.contains("honest keeps at least 400 requests/s"),
+        "{says}"
+    );
+    assert!(says.contains("not ranked"), "{says}");
+    let says = title(&[("200", 200.0), ("1600", 1600.0)]);
+    assert!(
+        !says.contains("at least") && !says.contains("not ranked"),
+        "{says}"
+    );
+}
+
 /// What was measured at a rate recommends no concurrency.
 #[test]
 fn a_rate_recommends_no_concurrency() {
