@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
-use hecaton_lab::run::{CallReply, Driver, DriverError, Interrupted, Problem};
+use hecaton_lab::run::{CallReply, Driver, DriverError, Interrupted, Limits, Problem};
 use hecaton_lab::spec::Manifest;
 use serde::Serialize;
 
@@ -273,6 +273,7 @@ impl Process {
                 PATIENCE,
                 self.stop.clone(),
                 self.trusted,
+                Limits::of(1),
             )?;
             driver.hello()?;
             self.driver = Some(driver);

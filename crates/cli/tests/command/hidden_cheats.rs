@@ -1,5 +1,7 @@
 //! Cheats that hide behind what the lab does itself: its looks, its checks, its probe, its user, its documents.
 
+use std::process::{Command, Stdio};
+
 use serde_json::Value;
 
 use crate::support::{hecaton, is_root, measured, root, run};
@@ -62,29 +64,89 @@ fn cheats_that_know_how_the_lab_looks_are_caught() {
     }
 }
 
-/// Where the system lets the lab limit another's descriptors, binding ends early. Elsewhere the driver is ended.
-#[test]
-fn nobody_takes_the_ports_of_others() {
-    const MOST: u32 = 4096;
+/// The largest number before these words in the error output of a driver that was measured beside an honest one.
+fn most_in_log(cheat: &str, words: &str) -> u32 {
     let folder = tempfile::tempdir().unwrap();
     let mut command = hecaton("cheats");
-    let line = "sweep -c 2 -b 133 -d 0 --rounds 2 --time 50ms --client honest,binds-ports --json --quiet --out";
-    let ending = run(command.args(line.split(' ')).arg(folder.path()));
+    let line = "sweep -c 2 -b 133 -d 0 --rounds 2 --time 50ms --json --quiet --out";
+    command.args(line.split(' ')).arg(folder.path());
+    let ending = run(command.args(["--client", &format!("honest,{cheat}")]));
     let document: Value = serde_json::from_str(&ending.stdout).expect(&ending.stderr);
     is_ranked(&document, "honest");
-    let says = reason(&document, "binds-ports");
-    let log = std::fs::read_to_string(folder.path().join("drivers/binds-ports-0.log")).unwrap();
-    let bound = log
-        .lines()
-        .filter_map(|line| line.strip_suffix(" ports bound"));
-    let bound = bound.map(|number| number.parse::<u32>().unwrap());
-    let bound = bound.max().expect("it bound ports");
-    let is_ended = says.contains("descriptors open, and others need ports");
-    if bound < 1000 {
-        eprintln!("skipped: the system lets nobody open so many descriptors");
-        return;
+    let log = folder.path().join(format!("drivers/{cheat}-0.log"));
+    let log = std::fs::read_to_string(log).unwrap();
+    let numbers = log.lines().filter_map(|line| line.strip_suffix(words));
+    let numbers = numbers.map(|number| number.trim().parse().unwrap());
+    numbers.max().expect(&log)
+}
+
+#[test]
+fn nobody_takes_the_ports_of_others() {
+    let bound = most_in_log("binds-ports", "ports bound");
+    assert!(bound <= 4096, "{bound}");
+}
+
+/// Only for a user of its own can the system limit how many processes a driver has.
+#[test]
+fn nobody_takes_all_process_ids() {
+    if !is_root() {
+        return eprintln!("not tried: drivers have no users of their own");
     }
-    assert!(bound < MOST || is_ended, "{bound}: {says:?}");
+    let started = most_in_log("fills-the-process-table", "processes started");
+    assert!(started <= 1032, "{started}");
+}
+
+/// Users are claimed where no driver can claim any, so the drivers that start after it get theirs.
+#[test]
+fn no_driver_takes_the_users_of_others() {
+    let line = "sweep -c 2 -b 133 -d 0 --rounds 2 --time 50ms";
+    let (document, _) = measured(line, "takes-the-users,honest");
+    is_ranked(&document, "honest");
+    let starts = document["starts"].as_array().unwrap();
+    let have_users = starts.iter().all(|start| start["user"].is_u64());
+    assert!(starts.len() > 3 && have_users == is_root(), "{starts:?}");
+}
+
+/// A run whose disk a driver fills ends, and names the driver that wrote most. The disk is a small one in memory, which only root
+/// can make.
+#[test]
+fn who_fills_the_disk_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let script =
+        "mount -t tmpfs -o size=4m small \"$0\" || exit 77\nexport TMPDIR=\"$0\"\nexec \"$@\"";
+    let lab = hecaton("cheats");
+    let mut command = Command::new("unshare");
+    command
+        .args(["--mount", "sh", "-c", script])
+        .arg(folder.path());
+    command.arg(lab.get_program());
+    let variables = lab.get_envs();
+    command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+    let line = "sweep -c 1 -b 133 -d 0 --rounds 4 --time 50ms --client honest,fills-the-disk --quiet --out";
+    command.args(line.split(' ')).arg(folder.path().join("run"));
+    let ending = run(command.stdin(Stdio::null()));
+    if ending.status == Some(77) || ending.stderr.contains("unshare") {
+        return eprintln!("not tried: no disk can be mounted here");
+    }
+    ending.assert(
+        1,
+        &["the disk is full; of all drivers, that of fills-the-disk has written the most"],
+    );
+}
+
+/// At one request in flight, nothing waits for others, and still the proof beside a round shows what is sent too early.
+#[test]
+fn one_in_flight_is_one_in_flight() {
+    let line = "sweep -c 1 -b 133 -d 0 --rounds 4 --time 100ms";
+    let (document, _) = measured(line, "honest,two-in-flight,sends-on-early");
+    is_ranked(&document, "honest");
+    for (cheat, words) in [
+        ("two-in-flight", "2 requests were in flight at once"),
+        ("sends-on-early", "requests were pipelined"),
+    ] {
+        let says = reason(&document, cheat);
+        assert!(says.contains(words), "{cheat}: {says:?}");
+    }
 }
 
 /// A driver that is started as root could move and stop its rivals: it is left out, and they are measured.
@@ -375,18 +437,4 @@ fn who_looks_at_no_name_in_a_certificate_is_caught() {
         "{}",
         checked.stdout
     );
-}
-
-/// The lab ends a driver that takes many processes, before others can start none.
-#[test]
-fn nobody_takes_all_process_ids() {
-    let line = "sweep -c 2 -b 133 -d 0 --rounds 2 --time 50ms";
-    let (document, ending) = measured(line, "honest,fills-the-process-table");
-    ending.assert(1, &["fills-the-process-table broke"]);
-    let says = reason(&document, "fills-the-process-table");
-    assert!(
-        says.contains("more than 1032 processes and threads"),
-        "{says:?}"
-    );
-    is_ranked(&document, "honest");
 }

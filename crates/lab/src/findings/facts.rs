@@ -5,6 +5,7 @@ use super::server::Server;
 use super::trust::{Headroom, Trust};
 use super::words::{figure, percent, plural, times};
 use crate::ledger::Document;
+use crate::run::Start;
 
 /// One thing to know before the figures are believed.
 #[derive(Clone, Debug)]
@@ -81,7 +82,23 @@ pub fn facts(run: &Document, trust: &Trust) -> Vec<Fact> {
         format!("{processes} of every client"),
     ));
     facts.push(Fact::new(Tone::Plain, format!("seed {}", plan.seed)));
+    facts.extend(unprotected(&run.starts));
     facts
+}
+
+/// Which protections of drivers from each other some process did not have; none where nobody started one.
+fn unprotected(starts: &[Start]) -> Option<Fact> {
+    let missing = [
+        (
+            starts.iter().any(|start| start.user.is_none()),
+            "users of their own",
+        ),
+        (!starts.iter().all(|start| start.held), "control groups"),
+    ];
+    let missing = missing.into_iter().filter(|(is_missing, _)| *is_missing);
+    let missing: Vec<&str> = missing.map(|(_, what)| what).collect();
+    let words = format!("drivers ran without {}", missing.join(" and "));
+    (!missing.is_empty()).then(|| Fact::new(Tone::Plain, words))
 }
 
 fn verified(trust: &Trust) -> Fact {
@@ -150,5 +167,42 @@ fn noise(share: f64) -> Fact {
             format!("other programs ran in {rounds} of the rounds"),
         ),
         _ => Fact::new(Tone::Good, "no noise from other programs"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_protections_are_named() {
+        let start = |user: Option<u32>, held| Start {
+            client: "x".into(),
+            invocation: 0,
+            boot_ns: 1,
+            first_request_ns: 1,
+            user,
+            held,
+        };
+        let says = |starts: &[Start]| unprotected(starts).map(|fact| fact.words);
+        let cases = [
+            (start(Some(1), true), None),
+            (
+                start(None, true),
+                Some("drivers ran without users of their own"),
+            ),
+            (
+                start(Some(1), false),
+                Some("drivers ran without control groups"),
+            ),
+            (
+                start(None, false),
+                Some("drivers ran without users of their own and control groups"),
+            ),
+        ];
+        for (other, words) in cases {
+            assert_eq!(says(&[start(Some(1), true), other]).as_deref(), words);
+        }
+        assert_eq!(says(&[]), None);
     }
 }

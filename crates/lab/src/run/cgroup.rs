@@ -135,6 +135,7 @@ fn clear_up(home: &Path) {
             .and_then(|name| name.strip_prefix("hecaton-")?.split('-').next());
         let gone = |pid: &str| !Path::new("/proc").join(pid).exists();
         if owner.is_some_and(|pid| pid.parse::<u32>().is_ok() && gone(pid)) {
+            let _ = fs::write(entry.path().join("cgroup.kill"), "1");
             let _ = fs::remove_dir(entry.path()); // only when nothing is in it
         }
     }

@@ -11,8 +11,8 @@ use super::servers::Servers;
 use super::service::Late;
 use super::trial::Runner;
 use super::{
-    Account, BesideRound, Driver, DriverError, Elsewhere, Hello, Later, Pinning, Round, Seen,
-    Start, effect,
+    Account, BesideRound, Driver, DriverError, Elsewhere, Hello, Later, Limits, Pinning, Round,
+    Seen, Start, effect,
 };
 use crate::plan::{Cell, ServiceTime, Trial, trials};
 use crate::spec::{BASELINE_LOADER, Manifest, Skill, Sweep, Target, Usage};
@@ -145,8 +145,8 @@ impl Session<'_> {
         let begun = Instant::now();
         let (patience, stop) = (self.setup.patience, self.setup.stop.clone());
         let trusted = self.setup.trusted.contains(&manifest.client);
-        let mut driver = Driver::start(manifest, core, &log, patience, stop, trusted)?;
-        driver.limit(self.sweep.highest_concurrency_of(name));
+        let limits = Limits::of(self.sweep.highest_concurrency_of(name));
+        let mut driver = Driver::start(manifest, core, &log, patience, stop, trusted, limits)?;
         let hello = driver.hello()?;
         let boot = begun.elapsed();
         if let Some(why) = objection(&hello, self.sweep) {
@@ -167,7 +167,6 @@ impl Session<'_> {
             (self.observe)(Event::ServiceTimed(time))?;
         }
         runner.warm_up(&mut driver)?;
-        driver.check_descriptors()?;
         driver.pause();
         self.drivers.push(driver);
         Ok(())

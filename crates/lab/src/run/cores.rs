@@ -32,15 +32,20 @@ pub fn choose_cores() -> Option<Pinning> {
 pub fn on_core<T: Send>(core: Option<usize>, work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
-            if let Some(core) = core {
-                allowed::only(core);
-            }
+            stay_on(core);
             work()
         });
         worker
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+/// From now on, the calling thread and what it starts use only this core, if there is one and the system allows that.
+pub fn stay_on(core: Option<usize>) {
+    if let Some(core) = core {
+        allowed::only(core);
+    }
 }
 
 /// The cores that the calling thread may use.

@@ -17,8 +17,8 @@ use super::lines::{LONGEST_LINE, Line};
 use super::process::Process;
 use super::wire::{self, Command, Envelope, GoReply};
 use super::{
-    Account, Call, CallReply, Claim, DriverError, Go, Hello, Interrupted, PROTO, Prepare, Seen,
-    account, members, user, words,
+    Account, Call, CallReply, Claim, DriverError, Go, Hello, Interrupted, Limits, PROTO, Prepare,
+    Seen, account, members, user, words,
 };
 use crate::spec::Manifest;
 
@@ -36,18 +36,7 @@ const TO_START: u32 = 4;
 /// How long what a driver started may take to end after it.
 const TO_FOLLOW: Duration = Duration::from_millis(500);
 
-/// Most descriptors of a driver: so many, or so many times its concurrency.
-const FEWEST_DESCRIPTORS: usize = 4096;
-const DESCRIPTORS_EACH: usize = 16;
-
-/// Most processes and threads of a driver: so many, and so many for each request in flight.
-const FEWEST_PROCESSES: usize = 1024;
-const PROCESSES_EACH: usize = 4;
-
-/// The system refuses a driver with a user of its own more than so many beyond that, which the lab sees before.
-const SPARE_PROCESSES: usize = 64;
-
-/// How often its processes are counted and their memory is read while it works.
+/// How often the memory of its processes is read while it works.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(30);
 
 /// A client's driver: its process, and the conversation with it.
@@ -70,10 +59,6 @@ pub struct Driver {
     trusted: bool,
     /// Requests that it was told to send in its life.
     requested: u64,
-    /// Most descriptors of all its processes together.
-    most_descriptors: usize,
-    /// Most processes and threads that it may have.
-    most_processes: usize,
 }
 
 impl Driver {
@@ -89,16 +74,18 @@ impl Driver {
         patience: Duration,
         stop: Arc<AtomicBool>,
         trusted: bool,
+        limits: Limits,
     ) -> Result<Driver> {
         let user = if trusted { None } else { user::of_its_own()? };
         let is_another = user.is_some();
-        let process = Process::start(manifest, core, log, user).map_err(|error| DriverError {
-            client: manifest.client.clone(),
-            command: "start".into(),
-            problem: Problem::NotStarted(error, is_another),
-            log: log.to_path_buf(),
-            last_words: String::new(),
-        })?;
+        let process =
+            Process::start(manifest, core, log, user, limits).map_err(|error| DriverError {
+                client: manifest.client.clone(),
+                command: "start".into(),
+                problem: Problem::NotStarted(error, is_another),
+                log: log.to_path_buf(),
+                last_words: String::new(),
+            })?;
         Ok(Driver {
             client: manifest.client.clone(),
             reports: manifest.reports.clone().unwrap_or(manifest.client.clone()),
@@ -112,19 +99,7 @@ impl Driver {
             peak_kib: 0,
             trusted: trusted && user::are_possible(),
             requested: 0,
-            most_descriptors: FEWEST_DESCRIPTORS,
-            most_processes: FEWEST_PROCESSES,
         })
-    }
-
-    /// Sees to it that it cannot take all ports of the machine, nor all process ids. A process of it has at most as many descriptors as
-    /// this concurrency may need, and so have all together. It is ended if it has more processes and threads than that.
-    pub fn limit(&mut self, concurrency: usize) {
-        self.most_descriptors = FEWEST_DESCRIPTORS.max(DESCRIPTORS_EACH * concurrency);
-        self.process.limit_descriptors(self.most_descriptors);
-        self.most_processes = FEWEST_PROCESSES + PROCESSES_EACH * concurrency;
-        self.process
-            .limit_tasks(self.most_processes + SPARE_PROCESSES);
     }
 
     /// The client's name.
@@ -325,26 +300,14 @@ impl Driver {
         account::reset_peak_memory(&self.process.members());
     }
 
-    /// The error if its processes have so many descriptors open that others may find no port free.
-    ///
-    /// # Errors
-    /// [`DriverError`].
-    pub fn check_descriptors(&self) -> Result<()> {
-        let most = self.most_descriptors;
-        match self.descriptors() > most {
-            true => Err(self.error("go", Problem::TooManyOpen(most))),
-            false => Ok(()),
-        }
-    }
-
     /// Bytes that its processes have written to files, pipes and sockets.
     pub fn written(&self) -> u64 {
         members::written(&self.process.members())
     }
 
-    /// Descriptors that its processes have open together, as far as they are allowed.
+    /// Descriptors that its processes have open together.
     pub fn descriptors(&self) -> usize {
-        members::descriptors(&self.process.members(), self.most_descriptors + 1)
+        members::descriptors(&self.process.members())
     }
 
     /// Requests that it was told to send in its life, and the CPU time that its processes have used: while it is stopped, until
@@ -376,10 +339,7 @@ impl Driver {
     }
 
     /// Looks at its processes in the midst of their work, and opens the gate once they can send nothing more.
-    ///
-    /// # Errors
-    /// When it has so many processes that none may be left for others.
-    fn look(&mut self, command: &str, held: &mut Held<'_>) -> Result<()> {
+    fn look(&mut self, held: &mut Held<'_>) {
         let members = match self.process.group() {
             Some(group) => group.processes(),
             None => {
@@ -387,14 +347,10 @@ impl Driver {
                 self.process.members()
             }
         };
-        if members::tasks(&members) > self.most_processes {
-            return Err(self.error(command, Problem::TooManyProcesses(self.most_processes)));
-        }
         self.peak_kib = self.peak_kib.max(account::peak_memory_kib(&members));
         if held.is_closed() {
             held.look(self.account(), members::are_awake(&members));
         }
-        Ok(())
     }
 
     fn send<T: DeserializeOwned>(
@@ -449,7 +405,7 @@ impl Driver {
             }
             let left = allowed.saturating_sub(start.elapsed());
             if start.elapsed() >= look_after {
-                self.look(command, &mut held)?;
+                self.look(&mut held);
                 look_after = start.elapsed() + BETWEEN_LOOKS;
             }
             let pause = GLANCE.min(look_after.saturating_sub(start.elapsed()));

@@ -37,10 +37,6 @@ pub enum Problem {
     Refused(String, String),
     /// It keeps so many connections open that there may be none for others.
     HoldsTooMany(u64),
-    /// It has so many descriptors open that others may find no port.
-    TooManyOpen(usize),
-    /// It has so many processes and threads that others may be able to start none.
-    TooManyProcesses(usize),
 }
 
 impl DriverError {
@@ -55,14 +51,6 @@ impl DriverError {
                 format!(
                     "ended ({status}) before its first word; {}",
                     readable(&self.client)
-                )
-            }
-            Problem::TooManyOpen(most) => format!(
-                "was ended: it had more than {most} descriptors open, and others need ports"
-            ),
-            Problem::TooManyProcesses(most) => {
-                format!(
-                    "was ended: it had more than {most} processes and threads, and others need some too"
                 )
             }
             Problem::NotStarted(error, _) => {

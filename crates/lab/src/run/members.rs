@@ -171,12 +171,6 @@ pub fn out_of_place(pids: &[i32], core: usize) -> Option<Seen> {
     others.next().map(|cores| Seen::OtherCores { cores, core })
 }
 
-/// How many processes and threads these are.
-pub fn tasks(pids: &[i32]) -> usize {
-    let threads = |pid: &i32| field(*pid, *pid, 20)?.parse::<usize>().ok();
-    pids.iter().filter_map(threads).sum()
-}
-
 /// Bytes that these processes, and their children that ended, have written to files, pipes and sockets.
 pub fn written(pids: &[i32]) -> u64 {
     let of_one = |pid: &i32| {
@@ -187,16 +181,10 @@ pub fn written(pids: &[i32]) -> u64 {
     pids.iter().filter_map(of_one).sum()
 }
 
-/// Descriptors that are open in these processes, counted up to `most`.
-pub fn descriptors(pids: &[i32], most: usize) -> usize {
-    let mut count = 0;
-    for pid in pids {
-        let entries = fs::read_dir(format!("/proc/{pid}/fd"))
-            .into_iter()
-            .flatten();
-        count += entries.take(most.saturating_sub(count)).count();
-    }
-    count
+/// Descriptors that are open in these processes.
+pub fn descriptors(pids: &[i32]) -> usize {
+    let entries = |pid: &i32| fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count);
+    pids.iter().map(entries).sum()
 }
 
 fn threads(pid: i32) -> Vec<i32> {
@@ -281,13 +269,12 @@ mod tests {
     }
 
     #[test]
-    fn cores_and_threads_are_seen() {
+    fn cores_are_seen() {
         let mut cat = child("cat", &[]);
         let pid = [cat.id() as i32];
         let allowed = allowed_cores(pid[0], pid[0]).unwrap();
         let one = allowed.parse().ok();
         assert_eq!(one.and_then(|core| out_of_place(&pid, core)), None);
-        assert_eq!(tasks(&pid), 1);
         let other = out_of_place(&pid, 999).unwrap();
         assert!(
             matches!(&other, Seen::OtherCores { cores, core: 999 } if *cores == allowed),

@@ -1,19 +1,16 @@
-//! A driver's process: started on its core in a group of its own and as a user of its own, read line by line, ended for
-//! certain.
+//! A driver's process: launched, read line by line, ended for certain.
 
 use std::io::{self, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, getpgid};
-use rustix::process::Resource;
 
-use super::cgroup::{Group, at_home};
-use super::cores::on_core;
+use super::cgroup::Group;
+use super::launch::{Limits, Scratch, launch, launcher};
 use super::lines::{self, Line};
 use super::log::Log;
 use super::members;
@@ -39,6 +36,8 @@ pub struct Process {
     user: Option<User>,
     /// Its processes that have left its tree.
     strays: Vec<i32>,
+    _starter: Sender<()>,
+    _scratch: Scratch,
 }
 
 impl Process {
@@ -52,40 +51,23 @@ impl Process {
         core: Option<usize>,
         log: &Path,
         user: Option<User>,
+        limits: Limits,
     ) -> io::Result<Process> {
         if !cfg!(target_os = "linux") {
             let why = "clients are measured only on Linux, because the use of their processes is read there";
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
         members::adopt_orphans();
-        let group = Group::create();
-        let mut command = command_of(manifest, &manifest.run);
-        // A group of its own: Ctrl-C reaches the harness alone, and the harness can end all of it at once.
+        let scratch = Scratch::of(user.as_ref())?;
+        let program = command_of(manifest, &manifest.run);
+        let mut command = launcher(&program, user.as_ref(), limits);
         with_own_environment(&mut command)
+            .env("TMPDIR", scratch.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
-        if let Some(user) = &user {
-            command
-                .uid(user.id)
-                .gid(user.id)
-                .env("HOME", "/nonexistent");
-        }
-        let mut spawn = || {
-            on_core(core, || {
-                without_more_rights()?;
-                members::start(|| command.spawn())
-            })
-        };
-        let (group, child) = match group {
-            Some(group) => match group.around(&mut spawn) {
-                Some(child) => (Some(group), child),
-                None => (None, at_home(spawn)),
-            },
-            None => (None, at_home(spawn)),
-        };
-        let mut child = child?;
+            .stderr(Stdio::piped());
+        let launched = launch(command, core)?;
+        let mut child = launched.child;
         let readers = Log::begin(log, child.stderr.take())
             .and_then(|log| Ok((log, lines::read(child.stdout.take())?)));
         let (log, lines) = readers.inspect_err(|_| members::end(&[child.id() as i32]))?;
@@ -95,9 +77,11 @@ impl Process {
             stdin,
             lines,
             log,
-            group,
+            group: launched.group,
             user,
             strays: Vec::new(),
+            _starter: launched.starter,
+            _scratch: scratch,
         })
     }
 
@@ -162,33 +146,6 @@ impl Process {
         self.stdin = None;
     }
 
-    /// Limits how many descriptors it, and each process that it starts from now on, may have open.
-    pub fn limit_descriptors(&self, most: usize) {
-        self.limit(Resource::Nofile, most);
-    }
-
-    /// Limits how many processes and threads there may be of its user, which is possible only with a user of its own.
-    pub fn limit_tasks(&self, most: usize) {
-        if self.user.is_some() {
-            self.limit(Resource::Nproc, most);
-        }
-    }
-
-    #[cfg(target_os = "linux")]
-    fn limit(&self, resource: Resource, most: usize) {
-        use rustix::process::{Pid, Rlimit, prlimit};
-        let limit = Rlimit {
-            current: Some(most as u64),
-            maximum: Some(most as u64),
-        };
-        // Where the lab's own limit is lower, that one stays.
-        let _ = prlimit(Some(Pid::from_child(&self.child)), resource, limit);
-    }
-
-    /// Nothing was started there.
-    #[cfg(not(target_os = "linux"))]
-    fn limit(&self, _resource: Resource, _most: usize) {}
-
     /// Sends SIGTERM.
     pub fn terminate(&self) {
         let _ = killpg(Pid::from_raw(self.pid()), Signal::SIGTERM);
@@ -196,7 +153,7 @@ impl Process {
 
     /// Stops the whole group where it stands, so that it cannot disturb the rounds of others.
     ///
-    /// Should the harness die meanwhile, the kernel wakes and hangs up such an orphaned group by itself.
+    /// Should the lab die meanwhile, the kernel kills the driver, and the next lab what is left in its control group.
     pub fn pause(&self) {
         let pid = self.pid();
         members::stirrings(pid); // what was before
@@ -209,8 +166,7 @@ impl Process {
         while members::stirrings(pid) == 0 && members::lives(pid) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
-        // Only then: a process that is frozen first would not be stopped. And only where some are apart: should the lab
-        // be killed meanwhile, nobody would thaw them, while what is stopped is woken and hung up by the kernel.
+        // Only then: a process that is frozen first would not be stopped. And only where some are apart.
         if let Some(group) = self.group.as_ref().filter(|_| !apart.is_empty()) {
             group.freeze(true);
         }
@@ -300,13 +256,6 @@ const PROXIES: [&str; 7] = [
 /// The token of the test server on another machine, which is the lab's secret.
 const TOKEN: &str = "HECATON_SERVER_TOKEN";
 
-/// From now on, no program that this thread starts gets rights from its file, as `sudo` does (prctl(2), `PR_SET_NO_NEW_PRIVS`).
-fn without_more_rights() -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    nix::sys::prctl::set_no_new_privs()?;
-    Ok(())
-}
-
 /// Takes from the environment what a driver must not obey or know.
 fn with_own_environment(command: &mut Command) -> &mut Command {
     PROXIES
@@ -317,6 +266,7 @@ fn with_own_environment(command: &mut Command) -> &mut Command {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cgroup::at_home;
     use super::*;
 
     /// A child that leaves the driver's session, and never rests.
@@ -331,7 +281,7 @@ mod tests {
             ..Manifest::baseline_loader(Path::new("sh"))
         };
         let log = folder.path().join("log");
-        let process = Process::start(&manifest, None, &log, None).unwrap();
+        let process = Process::start(&manifest, None, &log, None, Limits::of(1)).unwrap();
         let written =
             || std::fs::metadata(folder.path().join("words")).map_or(0, |words| words.len());
         let until_it_writes = || {
@@ -351,19 +301,60 @@ mod tests {
         until_it_writes();
     }
 
-    #[test]
-    fn a_driver_and_what_it_starts_get_no_rights_from_files() {
+    /// What a driver that runs this says first.
+    fn said(script: &str, user: Option<User>) -> String {
         let folder = tempfile::tempdir().unwrap();
-        let run = ["sh", "-c", "grep NoNewPrivs /proc/self/status"];
         let manifest = Manifest {
-            run: run.map(String::from).into(),
-            folder: folder.path().into(),
+            run: ["sh", "-c", script].map(String::from).into(),
+            folder: "/".into(),
             ..Manifest::baseline_loader(Path::new("sh"))
         };
         let log = folder.path().join("log");
-        let process = Process::start(&manifest, None, &log, None).unwrap();
-        let said = process.lines.recv().unwrap();
-        assert!(said.text.ends_with('1'), "{said:?}");
+        let process = Process::start(&manifest, None, &log, user, Limits::of(1)).unwrap();
+        let line = process.lines.recv();
+        line.map(|line| line.text).unwrap_or_default()
+    }
+
+    /// With no terminal it can neither write nor type there.
+    #[test]
+    fn a_driver_has_a_session_of_its_own_and_no_terminal() {
+        let fields = said("cut -d ' ' -f 1,5,6,7 /proc/$$/stat", None);
+        let fields: Vec<&str> = fields.split(' ').collect();
+        assert_eq!(fields, [fields[0], fields[0], fields[0], "0"]);
+        assert_eq!(
+            said("(: > /dev/tty) 2> /dev/null || echo none", None),
+            "none"
+        );
+    }
+
+    #[test]
+    fn a_driver_and_what_it_starts_get_no_rights_from_files() {
+        assert!(said("grep NoNewPrivs /proc/self/status", None).ends_with('1'));
+    }
+
+    #[test]
+    fn limits_hold_for_drivers_of_all_users_from_their_first_moment_on() {
+        let own = || super::super::user::of_its_own().unwrap();
+        for user in [None, own()] {
+            let most: u64 = said("ulimit -Hn", user).parse().unwrap();
+            assert!(most <= 4096, "{most}");
+        }
+        if let Some(user) = own() {
+            let tasks = said("grep 'Max processes' /proc/$$/limits", Some(user));
+            assert!(tasks.contains(" 1028 "), "{tasks}");
+        }
+    }
+
+    #[test]
+    fn temporary_files_are_gone_with_the_driver() {
+        let own = || super::super::user::of_its_own().unwrap();
+        for user in [None, own()] {
+            let file = said("touch $TMPDIR/x && chmod 0 $TMPDIR/x && echo $TMPDIR", user);
+            assert!(
+                file.contains("hecaton-") && !Path::new(&file).exists(),
+                "{file}"
+            );
+        }
     }
 
     #[test]

@@ -1,20 +1,27 @@
 //! Users that drivers run as, so that none may look into the lab, signal another, or change what was written down.
 
-use std::os::unix::net::UnixListener;
+use std::fs::{DirBuilder, File, symlink_metadata};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use nix::fcntl::{Flock, FlockArg};
 
 /// Numbers that systems leave to users who come and go (systemd's `DynamicUser`).
 const FIRST: u32 = 61_184;
 const COUNT: u32 = 4000;
 
+/// A folder of root. Nobody else can claim a user there.
+const CLAIMS: &str = "/run/hecaton";
+
 /// A user that no driver of any lab on this machine runs as.
 #[derive(Debug)]
 pub struct User {
     pub id: u32,
-    /// A name that one process can have at a time, and that is free again when the process ends, however it does.
-    _claim: UnixListener,
+    /// A lock that one process can have at a time, and that is free again when the process ends, however it does.
+    _claim: Flock<File>,
 }
 
 /// Whether drivers can run as others than this process; not if `HECATON_USERS` is `off`.
@@ -26,7 +33,7 @@ pub fn are_possible() -> bool {
 /// A user that nothing else runs as; none where that is not possible.
 ///
 /// # Errors
-/// When all are taken: a driver that ran as the lab's own user instead could do as it likes.
+/// When none can be claimed: a driver that ran as the lab's own user instead could do as it likes.
 pub fn of_its_own() -> Result<Option<User>> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     if !are_possible() {
@@ -36,44 +43,54 @@ pub fn of_its_own() -> Result<Option<User>> {
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
         FIRST + std::process::id().wrapping_mul(97).wrapping_add(next) % COUNT
     });
-    first_free(ids).map(Some)
+    first_free(folder_of_claims()?, ids).map(Some)
 }
 
-fn first_free(mut ids: impl Iterator<Item = u32>) -> Result<User> {
-    ids.find_map(claim).context(
-        "no user is free for a driver: other programs hold all the names by which the lab claims users; end them, or choose HECATON_USERS=off",
-    )
+fn folder_of_claims() -> Result<&'static Path> {
+    let folder = Path::new(CLAIMS);
+    let refusal = || {
+        format!(
+            "{CLAIMS} cannot be a folder of root alone, where users for drivers are claimed; choose HECATON_USERS=off"
+        )
+    };
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(error).with_context(refusal);
+        }
+        _ => {}
+    }
+    let found = symlink_metadata(folder).with_context(refusal)?;
+    ensure!(
+        found.is_dir() && found.uid() == 0 && found.mode() & 0o077 == 0,
+        refusal()
+    );
+    Ok(folder)
 }
 
-#[cfg(target_os = "linux")]
-fn claim(id: u32) -> Option<User> {
-    use std::os::linux::net::SocketAddrExt;
-    use std::os::unix::net::SocketAddr;
-    let name = SocketAddr::from_abstract_name(format!("hecaton-user-{id}")).ok()?;
-    let claim = UnixListener::bind_addr(&name).ok()?;
+fn first_free(folder: &Path, mut ids: impl Iterator<Item = u32>) -> Result<User> {
+    ids.find_map(|id| claim(folder, id))
+        .context("no user is free for a driver: other labs have them all; end them, or choose HECATON_USERS=off")
+}
+
+fn claim(folder: &Path, id: u32) -> Option<User> {
+    let file = File::create(folder.join(id.to_string())).ok()?;
+    let claim = Flock::lock(file, FlockArg::LockExclusiveNonblock).ok()?;
     Some(User { id, _claim: claim })
 }
 
-/// Only Linux has names for sockets that end with their process.
-#[cfg(not(target_os = "linux"))]
-fn claim(_id: u32) -> Option<User> {
-    None
-}
-
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_user_that_another_has_is_free_again_after_it() {
-        // Beyond those that drivers get.
-        let id = FIRST + COUNT + std::process::id();
-        let first = claim(id).unwrap();
-        assert_eq!(first.id, id);
-        assert!(claim(id).is_none());
-        let error = first_free([id].into_iter()).unwrap_err().to_string();
-        assert!(error.contains("no user is free"), "{error}");
+        let folder = tempfile::tempdir().unwrap();
+        let first = claim(folder.path(), FIRST).unwrap();
+        assert_eq!(first.id, FIRST);
+        assert!(claim(folder.path(), FIRST).is_none());
+        let error = first_free(folder.path(), [FIRST].into_iter()).unwrap_err();
+        assert!(error.to_string().contains("no user is free"), "{error}");
         drop(first);
-        assert!(claim(id).is_some());
+        assert!(claim(folder.path(), FIRST).is_some());
     }
 }

@@ -54,7 +54,6 @@ impl Runner<'_> {
         let used = self.used(driver, before);
         let logged = self.service.entries(&go, &claim, length.paced.as_ref())?;
         self.service.judge(cell, trial.block, &go);
-        driver.check_descriptors()?;
         let peak_rss_kib = driver.peak_memory_kib();
         let seen = self.servers.close(cell);
         self.servers.check()?;

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use hecaton_lab::plan::Load;
-use hecaton_lab::run::{Claim, Driver, Go, Hello, Prepare, Verify, choose_cores};
+use hecaton_lab::run::{Claim, Driver, Go, Hello, Limits, Prepare, Verify, choose_cores};
 use hecaton_lab::spec::{Ability, Approach, Manifest};
 
 use each_request::{gives_ids, takes_turns};
@@ -183,6 +183,7 @@ impl Check<'_> {
             self.patience,
             self.stop.clone(),
             false,
+            Limits::of(1),
         )?;
         let hello = driver.hello()?;
         ensure!(

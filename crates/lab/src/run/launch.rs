@@ -1,0 +1,153 @@
+//! Starts a driver's process without what it could harm others by. Whatever cannot be taken from it ends it before its first
+//! word.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::mpsc::{Sender, channel};
+
+use nix::sys::resource::{Resource, getrlimit};
+
+use super::cgroup::{Group, at_home};
+use super::cores::stay_on;
+use super::members;
+use super::user::User;
+
+/// The programs of util-linux that start a driver, each of which becomes the next: in a session of its own, which has no
+/// terminal; without more rights from files, as `sudo` would give them; and killed with the thread that started it.
+const LAUNCHER: [&str; 7] = [
+    "setsid",
+    "setpriv",
+    "--no-new-privs",
+    "--pdeathsig",
+    "KILL",
+    "--",
+    "prlimit",
+];
+
+/// The most that a driver may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Descriptors of each of its processes.
+    descriptors: u64,
+    /// Processes and threads of its user.
+    tasks: u64,
+}
+
+impl Limits {
+    /// So much that no client with this many requests in flight meets them, while ports and process ids are left for others.
+    pub fn of(concurrency: usize) -> Limits {
+        let concurrency = concurrency as u64;
+        Limits {
+            descriptors: 4096.max(16 * concurrency),
+            tasks: 1024 + 4 * concurrency,
+        }
+    }
+}
+
+/// A started driver, and what belongs to it.
+#[derive(Debug)]
+pub struct Launched {
+    /// Its first process.
+    pub child: Child,
+    /// The control group of all processes that it starts; none if the system has none for us.
+    pub group: Option<Group>,
+    /// While this lives, the thread that started it does.
+    pub starter: Sender<()>,
+}
+
+/// The command that starts a program as `user`, or else as the lab's own.
+pub fn launcher(program: &Command, user: Option<&User>, limits: Limits) -> Command {
+    let mut command = Command::new(LAUNCHER[0]);
+    let own = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
+    let most = limits.descriptors.min(own);
+    command
+        .args(&LAUNCHER[1..])
+        .arg(format!("--nofile={most}:{most}"));
+    if let Some(user) = user {
+        // The lab's own user has other programs, which would count.
+        command
+            .uid(user.id)
+            .gid(user.id)
+            .env("HOME", "/nonexistent")
+            .arg(format!("--nproc={0}:{0}", limits.tasks));
+    }
+    command
+        .arg("--")
+        .arg(program.get_program())
+        .args(program.get_args());
+    if let Some(folder) = program.get_current_dir() {
+        command.current_dir(folder);
+    }
+    command
+}
+
+/// Starts what [`launcher`] made, on one core if one is given.
+///
+/// # Errors
+/// When the launcher or the program's folder cannot be used.
+pub fn launch(mut command: Command, core: Option<usize>) -> io::Result<Launched> {
+    let (tell, told) = channel();
+    let (starter, ended) = channel();
+    std::thread::Builder::new().spawn(move || {
+        stay_on(core);
+        let _ = tell.send(started(&mut command));
+        let _ = ended.recv(); // until nobody needs the driver any more
+    })?;
+    let (child, group) = told.recv().map_err(io::Error::other)?.map_err(|error| {
+        io::Error::new(
+            error.kind(),
+            format!("by util-linux's {}: {error}", LAUNCHER[0]),
+        )
+    })?;
+    Ok(Launched {
+        child,
+        group,
+        starter,
+    })
+}
+
+fn started(command: &mut Command) -> io::Result<(Child, Option<Group>)> {
+    let mut spawn = || members::start(|| command.spawn());
+    let Some(group) = Group::create() else {
+        return Ok((at_home(spawn)?, None));
+    };
+    match group.around(&mut spawn) {
+        Some(child) => Ok((child?, Some(group))),
+        None => Ok((at_home(spawn)?, None)),
+    }
+}
+
+/// A folder for a driver's temporary files, which only its user may enter; gone with them when it is dropped.
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    /// Makes one.
+    ///
+    /// # Errors
+    /// When the system's folder for temporary files cannot be written.
+    pub fn of(user: Option<&User>) -> io::Result<Scratch> {
+        let name = format!("hecaton-{:016x}", rand::random::<u64>());
+        let scratch = Scratch(std::env::temp_dir().join(name));
+        DirBuilder::new().mode(0o700).create(&scratch.0)?;
+        if let Some(user) = user {
+            chown(&scratch.0, Some(user.id), Some(user.id))?;
+        }
+        Ok(scratch)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
