@@ -62,18 +62,26 @@ pub struct Launched {
 /// The command that starts a program as `user`, or else as the lab's own.
 pub fn launcher(program: &Command, user: Option<&User>, limits: Limits) -> Command {
     let mut command = Command::new(LAUNCHER[0]);
-    let own = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
-    let most = limits.descriptors.min(own);
+    // Nobody may have more than the lab itself.
+    let most = |resource, wanted: u64| {
+        let own = getrlimit(resource).map_or(u64::MAX, |(_, hard)| hard);
+        let most = wanted.min(own);
+        format!("{most}:{most}")
+    };
+    let descriptors = most(Resource::RLIMIT_NOFILE, limits.descriptors);
     command
         .args(&LAUNCHER[1..])
-        .arg(format!("--nofile={most}:{most}"));
+        .arg(format!("--nofile={descriptors}"));
     if let Some(user) = user {
         // The lab's own user has other programs, which would count.
         command
             .uid(user.id)
             .gid(user.id)
             .env("HOME", "/nonexistent")
-            .arg(format!("--nproc={0}:{0}", limits.tasks));
+            .arg(format!(
+                "--nproc={}",
+                most(Resource::RLIMIT_NPROC, limits.tasks)
+            ));
     }
     command
         .arg("--")
