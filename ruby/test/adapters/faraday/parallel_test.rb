@@ -4,6 +4,9 @@ require_relative "faraday_helper"
 class FaradayParallelTest < FaradayTest
   ADAPTER = Faraday::Adapter::Hecaton
 
+  # Whether Faraday hands its block to the manager.
+  def executes? = TWO
+
   # A server that responds only when this number of requests has arrived.
   def together(number)
     lock = Mutex.new
@@ -151,7 +154,7 @@ class FaradayParallelTest < FaradayTest
     end
     assert_empty @servers.first.arrived
     conn.in_parallel { conn.get("/") }
-    assert_equal TWO ? 1 : 3, @servers.first.arrived.size, "Faraday 1 does not notify the manager that its block was left"
+    assert_equal executes? ? 1 : 3, @servers.first.arrived.size, "Faraday 1 does not notify the manager that its block was left"
   end
 
   def test_an_interrupt_ends_all_and_closes_their_connections
@@ -283,5 +286,32 @@ class FaradayParallelTest < FaradayTest
     assert_equal [Faraday::ConnectionFailed, nil], errors
     expected = Array.new(2) { |number| Array.new(10) { |index| number.zero? && index == 3 ? "" : "/#{number}/#{index}" } }
     assert_equal expected, (responses.map { |own| own.map(&:body) })
+  end
+end
+
+# All of it with a connection that hands its block to the manager's execute, as Faraday 2 does.
+class FaradayExecuteTest < FaradayParallelTest
+  module Executing
+    def in_parallel(manager = nil, &block)
+      @parallel_manager = manager || default_parallel_manager
+      @parallel_manager.execute(&block)
+    ensure
+      @parallel_manager = nil
+    end
+  end
+  private_constant :Executing
+
+  def executes? = true
+
+  def connection(...) = super.extend(Executing)
+
+  def test_an_in_parallel_in_a_callback_joins_the_one_that_runs
+    conn = connection
+    manager = ADAPTER.setup_parallel_manager
+    inner = []
+    conn.in_parallel(manager) do
+      conn.get("/r/1").on_complete { conn.in_parallel(manager) { 3.times { |number| inner << conn.get("/r/#{number}") } } }
+    end
+    assert_equal [200] * 3, inner.map(&:status)
   end
 end
