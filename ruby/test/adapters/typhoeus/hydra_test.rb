@@ -61,6 +61,20 @@ class TyphoeusHydraTest < DropInTest
     assert_empty hydra.queued_requests
   end
 
+  # As in the original.
+  def test_the_rest_runs_when_a_callback_allows_none_at_once
+    hydra = Typhoeus::Hydra.new(max_concurrency: 2)
+    codes = []
+    6.times do |number|
+      hydra.queue(request("/r/#{number}") do |response|
+        codes << response.code
+        hydra.max_concurrency = 0
+      end)
+    end
+    hydra.run
+    assert_equal [200] * 6, codes
+  end
+
   # The original responds to only 200 of them. Their options forbid the scheme of the URL.
   def test_thousands_that_are_never_sent
     hydra = Typhoeus::Hydra.new(max_concurrency: 50)

@@ -33,16 +33,17 @@ module Hecaton
       # Timeout.timeout and Thread#kill. A further `run` continues with the rest, in this thread or another. In a child
       # of fork, also in one whose callback has forked, requests that are under way in the parent end as failures.
       #
-      # Raises Ethon::Errors::InvalidValue if max_concurrency is less than 1 and requests are left. Raises ThreadError
-      # if it runs in another thread or fiber, which goes on.
+      # Raises Ethon::Errors::InvalidValue if max_concurrency is less than 1 and none of the queued requests may start.
+      # If a callback sets it so, the rest run one at a time. Raises ThreadError if it runs in another thread or fiber,
+      # which goes on.
       def run
         in_callback = @running.owned?
         refuse_second_run unless in_callback || @running.try_lock
         @transfers.resume
         take_up_again unless in_callback # What is taken is being started.
         dequeue_many
-        nil while @transfers.wait
-        refuse_to_leave_requests unless @queued_requests.empty?
+        refuse_to_leave_requests unless @queued_requests.empty? || @transfers.size.positive?
+        nil while @transfers.wait || start_next
         memory.clear
       ensure
         leave(in_callback) if @running.owned?
@@ -164,6 +165,15 @@ module Hecaton
       def full?
         size = @transfers.size
         (@max_concurrency && size >= @max_concurrency) || (@most_connections && size >= @most_connections)
+      end
+
+      # Where a callback has set max_concurrency to 0: each that ends starts the next, as in the original. Whether there
+      # was one.
+      def start_next
+        return false if @queued_requests.empty?
+
+        dequeue
+        true
       end
 
       def refuse_second_run
