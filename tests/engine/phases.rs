@@ -250,6 +250,21 @@ fn when_the_total_and_a_phase_end_at_once_it_is_the_total_that_is_reported() {
 }
 
 #[test]
+fn the_deadline_says_what_it_ended() {
+    let (port, _) = mute();
+    for (scheme, doing) in [
+        ("https", "agreeing on TLS"),
+        ("http", "waiting for the response"),
+    ] {
+        let world = World::with(|config| config.timeout = LIMIT);
+        let request = Request::get(&format!("{scheme}://127.0.0.1:{port}/")).unwrap();
+        let error = world.send(request).unwrap_err();
+        let sentence = format!("the deadline of {LIMIT:?} passed while {doing}");
+        assert_eq!(error.detail(), sentence, "{error}");
+    }
+}
+
+#[test]
 fn connecting_may_take_three_seconds_by_default() {
     let lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], 0)));
     let url = lost.url();
