@@ -114,6 +114,16 @@ fn too_many_and_circles_are_errors() {
 }
 
 #[test]
+fn a_lenient_client_follows_a_circle_as_often_as_it_may() {
+    let server = three_hops();
+    let world = World::with(|config| (config.redirects, config.lenient) = (5, true));
+    let request = Request::get(&format!("{}/round", server.url)).unwrap();
+    let error = world.send(request).unwrap_err();
+    assert!(error.detail().contains("allowed 5"), "{error}");
+    assert_eq!((error.redirects().len(), server.requests().len()), (5, 6));
+}
+
+#[test]
 fn a_post_becomes_a_get_or_goes_again_with_its_body() {
     let server = Scripted::new(|_| {
         let mut responses = vec![("/end", response_text(200, "", ""))];

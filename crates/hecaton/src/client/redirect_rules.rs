@@ -17,7 +17,8 @@ pub(crate) struct Limits<'a> {
     pub most: u32,
     /// Whether https may lead to http.
     pub to_http: bool,
-    /// Whether a redirect may return to a URL: with cookies, the response may then differ.
+    /// Whether a redirect may return to a URL: with cookies, the response may then differ. Lenient clients follow it as
+    /// curl does.
     pub may_return: bool,
     pub hosts: Option<&'a [String]>,
     /// Whether a user and a password in a Location are dropped, instead of refused.

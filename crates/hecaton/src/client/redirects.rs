@@ -93,7 +93,7 @@ impl Shared {
         Limits {
             most: self.most_redirects(request),
             to_http: self.config.redirects_to_http,
-            may_return: self.cookies.is_some(),
+            may_return: self.cookies.is_some() || self.config.lenient,
             hosts: self.config.redirect_hosts.as_deref(),
             with_login: self.config.lenient,
         }

@@ -324,6 +324,8 @@ settings! {
     /// - lines of trailers that end in two carriage returns, and lines around chunks that end in none,
     /// - words after the size of a chunk,
     /// - a user and a password in Location, which are left out,
+    /// - a redirect that is part of a circle, which is followed as often as `redirects` allows,
+    /// - more than 100 interim responses over HTTP/1.1, if they have at most `max_header_bytes` together,
     /// - bytes that follow the end of a content coding, which are left out.
     ///
     /// Whatever two readers could frame in two ways is still refused, such as two different lengths, or a length beside

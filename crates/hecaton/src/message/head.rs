@@ -13,7 +13,8 @@ use memchr::memchr2;
 const USUAL_FIELDS: usize = 128;
 
 /// At most this many interim responses (1xx) may come before the final one, over HTTP/1.1 and HTTP/2 alike. A server
-/// that sends more would keep the request waiting with bytes that no limit counts.
+/// that sends more would keep the request waiting with bytes that no limit counts. Lenient clients count their bytes
+/// over HTTP/1.1, as curl does, which reads thousands.
 pub(crate) const MOST_INTERIM: usize = 100;
 
 /// The rules for reading a head.
@@ -124,7 +125,9 @@ pub(crate) struct HeadReader {
     /// Whether the server has sent `100 Continue`.
     pub continued: bool,
     /// How many interim responses have come.
-    interim: u8,
+    interim: usize,
+    /// How many bytes these had.
+    interim_bytes: usize,
 }
 
 impl HeadReader {
@@ -161,8 +164,13 @@ impl HeadReader {
             }
             self.continued |= status == 100;
             self.interim += 1;
-            if usize::from(self.interim) > MOST_INTERIM {
-                return Err(BadHead::TooManyInterim);
+            self.interim_bytes += length;
+            match rules.lenient {
+                true if self.interim_bytes > rules.most_bytes => {
+                    return Err(BadHead::TooManyBytes(rules.most_bytes));
+                }
+                false if self.interim > MOST_INTERIM => return Err(BadHead::TooManyInterim),
+                _ => {}
             }
         }
         Ok(None)

@@ -274,6 +274,53 @@ class TyphoeusParityTest < Minitest::Test
       response = Typhoeus.get("http://127.0.0.1:#{port}/from", followlocation: true)
       p response.return_code, response.code, response.redirect_count
       p Typhoeus.get("http://127.0.0.1:#{port}/to?a=b#part").effective_url.sub(port.to_s, "") },
+    "circles" => %q{
+      require "socket"
+      server = TCPServer.new("127.0.0.1", 0)
+      root = "http://127.0.0.1:#{server.local_address.ip_port}"
+      asked = 0
+      Thread.new do
+        loop do
+          Thread.new(server.accept) do |socket|
+            while (head = socket.gets("\r\n\r\n"))
+              moved = head.start_with?("GET /round") || (asked += 1) < 4
+              socket.write("HTTP/1.1 #{moved ? "302 Found\r\nLocation: #{head[/ (\S+)/, 1]}" : "200 OK"}\r\nContent-Length: 0\r\n\r\n")
+            end
+          end
+        end
+      end
+      [{}, { maxredirs: 0 }, { maxredirs: 1 }, { maxredirs: 7 }].each do |limit|
+        response = Typhoeus.get("#{root}/round", followlocation: true, timeout: 30, **limit)
+        p response.return_code, response.code, response.redirect_count
+      end
+      response = Typhoeus.get("#{root}/ready", followlocation: true, timeout: 30)
+      p response.return_code, response.code, response.redirect_count },
+    "interim responses" => %q{
+      require "socket"
+      server = TCPServer.new("127.0.0.1", 0)
+      Thread.new do
+        loop do
+          Thread.new(server.accept) do |socket|
+            while (head = socket.gets("\r\n\r\n"))
+              socket.write("HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n" * head[/\d+/].to_i + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            end
+          end
+        end
+      end
+      [1, 100, 101, 5000].each do |count|
+        response = Typhoeus.get("http://127.0.0.1:#{server.local_address.ip_port}/#{count}", timeout: 30)
+        p response.return_code, response.code, response.body, response.headers
+      end },
+    "none at once" => %q{
+      hydra = Typhoeus::Hydra.new(max_concurrency: 2)
+      ended = 0
+      6.times do |number|
+        request = Typhoeus::Request.new("#{url}/r/#{number}")
+        request.on_complete { ended += 1; hydra.max_concurrency = 0 }
+        hydra.queue(request)
+      end
+      hydra.run
+      p ended, hydra.queued_requests.size },
     "coding" => %q{
       ["gzip", "", "br"].product(["gzip", "br", "", "own"], [true, false]).each do |option, header, decoded|
         options = { accept_encoding: option, http_content_decoding: decoded, headers: { "Accept-Encoding" => header } }

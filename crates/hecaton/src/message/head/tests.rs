@@ -192,6 +192,27 @@ fn the_number_of_interim_responses_is_limited_however_they_arrive() {
 }
 
 #[test]
+fn lenient_clients_limit_the_bytes_of_interim_responses_not_their_number() {
+    let interim = "HTTP/1.1 103 Early\r\n\r\n";
+    let rules = HeadRules {
+        lenient: true,
+        most_bytes: 1000 * interim.len(),
+        ..RULES
+    };
+    for (count, is_too_much) in [(1000, false), (1001, true)] {
+        let (mut reader, mut input) = (HeadReader::default(), BytesMut::new());
+        let results: Vec<_> = (0..count)
+            .map(|_| {
+                input.extend_from_slice(interim.as_bytes());
+                reader.take(rules, &mut input)
+            })
+            .collect();
+        let last = Err(BadHead::TooManyBytes(rules.most_bytes));
+        assert_eq!(results.last() == Some(&last), is_too_much, "{count}");
+    }
+}
+
+#[test]
 fn garbage_and_endless_heads_are_errors() {
     assert!(parse("SSH-2.0-OpenSSH\r\n").is_err());
     assert!(parse("HTTP/2.0 200 OK\r\n\r\n").is_err());
