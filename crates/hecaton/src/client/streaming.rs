@@ -22,7 +22,8 @@ use crate::message::sent::Sent;
 ///
 /// Only the pieces that the reader takes are read: a slow reader holds up the server. The part of the body that is held
 /// stays far below 1 MiB whatever the server sends. Over HTTP/2 it is at most the stream's window: 1 MiB, and up to 16
-/// MiB on a connection whose readers took much. The total deadline and the limit between two pieces still hold. The
+/// MiB on a connection whose readers took much. While a client has many streams, all windows together are 64 MiB, or
+/// `max_buffered`, but each is at least 64 KiB. The total deadline and the limit between two pieces still hold. The
 /// reader's own time counts only for the total deadline. `max_body` does not apply, because it is for bodies that are
 /// held whole.
 ///

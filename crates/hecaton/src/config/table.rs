@@ -304,8 +304,11 @@ settings! {
     max_body: usize = 64 << 20, request, "Integer?", zero "only empty bodies";
     /// Most bytes of memory for response bodies while they are received. All requests of the client count
     /// together, with the memory that decoders need, also of bodies that are read in pieces. A body without an announced length may take twice its bytes, but
-    /// never more than max_body. The buffers of connections do not count, nor do the windows of streams over HTTP/2. A
-    /// request that would exceed the limit is a BodyError, which may be retried. Default none.
+    /// never more than max_body. A request that would exceed the limit is a BodyError, which may be retried. Default none.
+    ///
+    /// The buffers of connections do not count, nor do the windows of streams over HTTP/2. These shrink as streams become
+    /// more, so that together they allow as much again: 64 MiB at most, and 64 KiB for each at least. What came under a
+    /// larger window stays.
     max_buffered: Option<usize> = None, connection, "Integer?", zero "no body is held";
     /// Most fields in the head of a response; more is a ProtocolError. Default 2000.
     max_header_fields: usize = 2000, connection, "Integer?", zero "none allowed";

@@ -169,7 +169,7 @@ fn note(bytes: &[u8], size: usize) -> (Arc<Observed>, Vec<u8>) {
     loop {
         observed.begin_turn();
         if observed.received() % 3 == 0 {
-            observed.waits(1);
+            observed.waits(1, std::task::Waker::noop());
         }
         let mut buffer = ReadBuf::new(&mut space);
         match Pin::new(&mut tap).poll_read(&mut cx, &mut buffer) {

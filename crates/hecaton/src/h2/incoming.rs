@@ -34,6 +34,8 @@ pub(crate) struct Incoming {
     taken: usize,
     /// How many bytes the reader took since the window last grew.
     since: Taken,
+    /// How often windows had shrunk when this one was looked at.
+    shrunk: u32,
     trailers: Trailers,
     upload: Upload,
     permit: StreamPermit,
@@ -52,6 +54,7 @@ impl Incoming {
             received: 0,
             taken: 0,
             since: Taken::default(),
+            shrunk: 0,
             trailers: None,
             upload,
             permit,
@@ -161,6 +164,12 @@ impl Incoming {
         let Some(body) = &mut self.body else {
             return Poll::Ready(Ok(None));
         };
+        let shrunk = self.permit.link.shrunk();
+        if self.shrunk != shrunk {
+            self.shrunk = shrunk;
+            // This cannot fail. It makes `h2` look whether a WINDOW_UPDATE is due.
+            let _ = body.flow_control().release_capacity(0);
+        }
         if let Err(failure) = self.upload.poll(cx) {
             return Poll::Ready(Err(failure));
         }
@@ -197,7 +206,11 @@ impl Incoming {
         cx: &mut Context<'_>,
         timer: &mut PhaseTimer<'_>,
     ) -> Poll<Result<Option<Bytes>, Failure>> {
-        self.permit.waits();
+        self.permit.waits(cx.waker());
+        // They may have shrunk before the waker was known.
+        if self.shrunk != self.permit.link.shrunk() {
+            cx.waker().wake_by_ref();
+        }
         timer.poll(cx).map(Err)
     }
 }

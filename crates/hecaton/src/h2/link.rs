@@ -3,7 +3,7 @@
 
 use std::os::fd::RawFd;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use tokio::time::{timeout, timeout_at};
 
 use super::instrumented::Instrumented;
 use super::observed::Observed;
-use super::window::{self, Taken, Window};
+use super::window::{Streams, Taken, Window};
 use crate::config::Config;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::transport::wire::Wire;
@@ -65,6 +65,8 @@ pub(crate) struct Link {
     turned: Notify,
     driver: AtomicWaker,
     window: Window,
+    /// How often the windows of bodies have shrunk.
+    shrunk: AtomicU32,
     ping: Mutex<Option<PingPong>>,
     /// How many bytes had come when the connection fell silent.
     doubted: AtomicU64,
@@ -77,6 +79,8 @@ struct Driven {
     at: Instant,
     /// The window of each body, as announced to the peer.
     window: u32,
+    /// Whether a smaller window was announced, and `h2` is not known to have applied it.
+    shrinks: bool,
 }
 
 impl Driven {
@@ -85,9 +89,21 @@ impl Driven {
     fn announce(&mut self, window: u32) {
         if let (Some(connection), true) = (&mut self.connection, self.window != window) {
             if connection.set_initial_window_size(window).is_ok() {
+                self.shrinks |= window < self.window;
                 self.window = window;
             }
         }
+    }
+
+    /// Whether the windows of bodies have shrunk. `h2` takes another announcement, here of the same window, only when
+    /// it has applied the previous one.
+    fn have_shrunk(&mut self) -> bool {
+        let again = match &mut self.connection {
+            Some(connection) if self.shrinks => connection.set_initial_window_size(self.window),
+            _ => return false,
+        };
+        self.shrinks = again.is_err();
+        !self.shrinks
     }
 }
 
@@ -96,15 +112,18 @@ impl Link {
     pub async fn open(
         stream: Wire,
         config: &Config,
+        streams: Arc<Streams>,
     ) -> Result<(SendRequest<Bytes>, Arc<Link>), Failure> {
         let socket = stream.descriptor();
         let observed = Arc::new(Observed::default());
         // The most bytes of a header block that `h2` reads, frame heads included.
         let largest_block = (head_room(config) as usize).saturating_mul(2) + (128 << 10);
         let watched = Instrumented::new(stream, observed.clone(), largest_block);
+        let window = Window::new(streams);
+        let first = window.size();
         let (send, mut connection) = Builder::new()
             .enable_push(false)
-            .initial_window_size(window::FIRST)
+            .initial_window_size(first)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .data_frame_budget(FRAME_BUDGET)
             .max_header_list_size(head_room(config))
@@ -123,7 +142,8 @@ impl Link {
         let driven = Driven {
             connection: Some(Box::new(connection)),
             at: Instant::now(),
-            window: window::FIRST,
+            window: first,
+            shrinks: false,
         };
         let link = Link {
             observed,
@@ -131,7 +151,8 @@ impl Link {
             driven: Mutex::new(driven),
             turned: Notify::new(),
             driver: AtomicWaker::new(),
-            window: Window::default(),
+            window,
+            shrunk: AtomicU32::new(0),
             ping,
             doubted: AtomicU64::new(TRUSTED_NOW),
             probed: Mutex::default(),
@@ -158,9 +179,31 @@ impl Link {
             driven.connection = None;
         }
         driven.at = Instant::now();
+        let have_shrunk = driven.have_shrunk();
         drop(driven);
+        if have_shrunk {
+            self.shrunk.fetch_add(1, Ordering::Relaxed);
+            self.observed.wake_readers();
+            self.wake();
+        }
         self.turned.notify_waiters();
         result
+    }
+
+    /// A request gets a stream.
+    pub fn opens_stream(&self) {
+        self.window.opens();
+    }
+
+    /// Its stream has ended.
+    pub fn closes_stream(&self) {
+        self.window.closes();
+    }
+
+    /// How often the windows of bodies have shrunk. What a reader released before may then be enough for a
+    /// WINDOW_UPDATE, and `h2` does not look.
+    pub fn shrunk(&self) -> u32 {
+        self.shrunk.load(Ordering::Relaxed)
     }
 
     /// A reader is done with a piece of its body.

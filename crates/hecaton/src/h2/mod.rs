@@ -29,12 +29,16 @@
 //!   for minutes, until TCP gives up. Over HTTP/1.1 a request that gives up closes its connection.
 //! - A reader holds at most its stream's window, 1 MiB at first. The window doubles for all streams of the connection
 //!   each time that a reader has taken a whole window of one body, up to 16 MiB (`window`). With 1 MiB a body comes at
-//!   10 MB/s if the round trip takes 100 ms, with 16 MiB at 160 MB/s. The window never shrinks, because `h2` has one
-//!   window for all streams and can lose a WINDOW_UPDATE while it shrinks. So a reader that takes nothing never makes
-//!   the window grow, but may hold 16 MiB on a connection where another reader took much. The connection's window is
-//!   the largest there is, because a smaller one would let slow readers hold up fast ones.
-//! - `max_buffered` does not count windows, because a window is promised before the first byte comes. A limit for all
-//!   bodies could only delay the growth of windows. A smaller first window would slow down bodies from distant servers.
+//!   10 MB/s if the round trip takes 100 ms, with 16 MiB at 160 MB/s. So a reader that takes nothing never makes the
+//!   window grow, but may hold 16 MiB on a connection where another reader took much. The connection's window is the
+//!   largest there is, because a smaller one would let slow readers hold up fast ones.
+//! - The windows of all streams of a client together are at most 64 MiB, or `max_buffered` if that is less. When more
+//!   streams are opened, the windows shrink for all streams of their connections, to 64 KiB at least. A smaller first
+//!   window would slow down bodies from distant servers. What has come under a larger window stays. If each of 1,000
+//!   readers stops before the next stream is opened, they hold 192 MiB: half of 64 MiB more each time that the streams
+//!   have doubled.
+//! - `h2` does not see that a WINDOW_UPDATE became due because windows shrank. So readers look themselves (`incoming`),
+//!   and those that wait are woken for it (`link`). Otherwise the body would stand still.
 //! - A body may come in many small DATA frames, faster than its reader takes them. `h2` keeps each of them apart and
 //!   ends the connection when they cost too much, so `guard` joins them while the reader is busy (`joined`).
 //! - A limit of zero streams is like any limit that is reached (RFC 9113 §6.5.2): the request opens another connection.
@@ -58,7 +62,7 @@ mod precedence;
 mod reader;
 mod response_state;
 mod upload;
-mod window;
+pub(crate) mod window;
 
 #[cfg(any(fuzzing, test))]
 pub(crate) mod fuzzing {

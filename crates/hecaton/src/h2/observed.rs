@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Waker;
 
 use super::frames::NO_STREAM;
 use super::hpack::Wrong;
@@ -212,10 +213,25 @@ impl Observed {
     }
 
     /// The reader of this stream waits for bytes; whether some were kept back for it.
-    pub fn waits(&self, stream: u32) -> bool {
+    pub fn waits(&self, stream: u32, waker: &Waker) -> bool {
         let mut streams = self.streams();
-        let state = streams.states.get_mut(&stream);
-        state.is_some_and(|state| state.reader.waits())
+        let Some(state) = streams.states.get_mut(&stream) else {
+            return false;
+        };
+        match &mut state.waker {
+            Some(known) => known.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+        state.reader.waits()
+    }
+
+    /// Wakes the readers that wait for bytes.
+    pub fn wake_readers(&self) {
+        for state in self.streams().states.values_mut() {
+            if let Some(waker) = state.waker.take() {
+                waker.wake();
+            }
+        }
     }
 
     /// Whether a small frame stays until its reader waits for it.

@@ -49,6 +49,7 @@ impl StreamPermit {
         lender: Arc<dyn Lender>,
         send: SendRequest<Bytes>,
     ) -> StreamPermit {
+        link.opens_stream();
         StreamPermit {
             connection,
             facts,
@@ -129,11 +130,12 @@ impl StreamPermit {
         self.link.observed.has_left(stream)
     }
 
-    /// The reader of the body waits for bytes. Those that were kept back for it come in another turn.
-    pub fn waits(&self) {
+    /// The reader of the body waits for bytes, and is woken when windows have shrunk. Bytes that were kept back for it
+    /// come in another turn.
+    pub fn waits(&self, waker: &Waker) {
         if self
             .stream
-            .is_some_and(|stream| self.link.observed.waits(stream))
+            .is_some_and(|stream| self.link.observed.waits(stream, waker))
         {
             self.link.wake();
         }
@@ -157,6 +159,7 @@ impl StreamPermit {
 
 impl Drop for StreamPermit {
     fn drop(&mut self) {
+        self.link.closes_stream();
         // A connection that is closed now sends a GOAWAY only if no handle could still use it.
         self.send = None;
         if let Some(stream) = self.stream {

@@ -1,5 +1,7 @@
 //! The state of one stream, and whether it has a well-formed response (RFC 9113 §8.1).
 
+use std::task::Waker;
+
 use super::hpack::{Block, Wrong};
 use super::reader::Reader;
 use crate::message::head::MOST_INTERIM;
@@ -44,6 +46,8 @@ pub(super) struct ResponseState {
     /// How many of its frames were empty.
     empty: u32,
     pub reader: Reader,
+    /// Wakes the reader, if it has waited.
+    pub waker: Option<Waker>,
     /// Whether fields came after the body.
     trailers: bool,
     wrong: Option<Wrong>,

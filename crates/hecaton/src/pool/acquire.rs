@@ -226,7 +226,7 @@ async fn begin(
         let connection = Connection::new(ticket, wire, forward);
         return Ok(NewConnection::Http1((permit, Box::new(connection))));
     }
-    let (send, link) = Link::open(wire, config).await?;
+    let (send, link) = Link::open(wire, config, pool.sessions.streams.clone()).await?;
     let session = Session::new(ticket, send, link.clone(), permit, config);
     Ok(NewConnection::Http2(session, link))
 }

@@ -16,6 +16,7 @@ use super::origin_state::{OriginState, Session};
 use super::waiter::{Grant, Waiter};
 use crate::config::{Config, Protocol};
 use crate::h2::permit::{Lender, StreamPermit};
+use crate::h2::window::Streams;
 use crate::message::elapsed::{Elapsed, Interval};
 use crate::message::failure::Failure;
 use crate::message::origin::{Origin, Scheme};
@@ -38,6 +39,8 @@ pub(crate) struct Sessions {
     pub(super) limited: bool,
     pub(super) idle_timeout: Duration,
     http: Protocol,
+    /// What bounds the windows of all streams together.
+    pub(super) streams: Arc<Streams>,
     /// How often a request was sent on a connection that had carried one before.
     reused: AtomicU64,
 }
@@ -65,6 +68,7 @@ impl Sessions {
             limited: config.per_origin.is_some() || config.max_connections.is_some(),
             idle_timeout: config.idle_timeout,
             http: config.http,
+            streams: Streams::new(config.max_buffered),
             reused: AtomicU64::new(0),
         })
     }
