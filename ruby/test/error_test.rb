@@ -77,6 +77,30 @@ class ErrorTest < ServerTest
     assert_same outer, error_of(Hecaton::BodyError) { client.get(url("/fault/truncate")) }.cause
   end
 
+  def test_the_reason_is_one_of_the_documented_ones
+    documented = File.read(File.expand_path("../../docs/errors.md", __dir__)).scan(/^\| `:(\w+)` \|/).flatten.map(&:to_sym)
+    reasons = {
+      "http://127.0.0.1:#{closed_port}/" => :connection_refused, url("/fault/close") => :connection_closed,
+      url("/fault/truncate") => :body_cut_short, "ftp://host/" => :scheme_unsupported, "no scheme" => nil
+    }
+    outcomes = client.get_all(reasons.keys)
+    assert_equal reasons.values, outcomes.map(&:reason)
+    assert_empty reasons.values.compact - documented
+    assert_equal :body_too_large, error_of(Hecaton::BodyError) { client(max_body: 5).get(url("/bytes/1000")) }.reason
+    assert_nil error_of(Hecaton::TimeoutError) { client.get(url("/fault/stall-head"), timeout: 0.1) }.reason
+    assert_nil Hecaton::Error.new("made by hand").reason
+    assert_equal :body_cut_short, Hecaton::BodyError.new(reason: :body_cut_short).deconstruct_keys([:reason])[:reason]
+  end
+
+  def test_an_invalid_url_has_a_class_of_its_own
+    { "ftp://host/" => :scheme_unsupported, "no scheme" => nil, nil => nil }.each do |bad, reason|
+      error = assert_raises(Hecaton::InvalidURL) { client.get(bad) }
+      assert_kind_of ArgumentError, error
+      reason.nil? ? assert_nil(error.reason) : assert_equal(reason, error.reason)
+      assert_match(/\AURL /, error.message)
+    end
+  end
+
   def test_unknown_host
     error = error_of(Hecaton::ResolveError) { client.get("http://does-not-exist.invalid/") }
     assert_equal [:resolve, false], [error.phase, error.sent?]

@@ -153,6 +153,6 @@ class ReadingTest < ServerTest
       end
     end
     assert_equal [:good, [Hecaton::ProtocolError, :first_byte], [404, 404], false], said
-    assert_equal %i[error message phase sent url redirects attempts elapsed cause status response http_method excerpt], outcomes[2].deconstruct_keys(nil).keys
+    assert_equal %i[error message phase reason sent url redirects attempts elapsed cause status response http_method excerpt], outcomes[2].deconstruct_keys(nil).keys
   end
 end

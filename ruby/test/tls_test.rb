@@ -179,12 +179,12 @@ class TlsTest < ServerTest
 
   def test_each_refusal_says_which
     hour = 3600
-    with_server { |server| assert_refused(server, /unknown issuer/, ca: Authority.new.pem) }
+    with_server { |server| assert_refused(server, /unknown issuer/, ca: Authority.new.pem, reason: :certificate_untrusted) }
     with_server { |server| assert_refused(server, /unknown issuer|no trusted certificates/, ca: nil) } # the system's
-    with_server("DNS:other.example") { |server| assert_refused(server, /another host \(it names other\.example\)/) }
-    with_server(from: Time.now - 2 * hour, to: Time.now - hour) { |server| assert_refused(server, /has expired/) }
-    with_server(from: Time.now + hour, to: Time.now + 2 * hour) { |server| assert_refused(server, /not valid yet/) }
-    with_server { |server| assert_refused(server, /pins/, pins: [pin(@authority.key)]) }
+    with_server("DNS:other.example") { |server| assert_refused(server, /another host \(it names other\.example\)/, reason: :certificate_wrong_host) }
+    with_server(from: Time.now - 2 * hour, to: Time.now - hour) { |server| assert_refused(server, /has expired/, reason: :certificate_expired) }
+    with_server(from: Time.now + hour, to: Time.now + 2 * hour) { |server| assert_refused(server, /not valid yet/, reason: :certificate_not_yet_valid) }
+    with_server { |server| assert_refused(server, /pins/, pins: [pin(@authority.key)], reason: :certificate_not_pinned) }
     with_server { |server| assert_refused(server, /no TLS with 127/, url: server.url("127.0.0.1")) }
   end
 
@@ -473,9 +473,10 @@ class TlsTest < ServerTest
 
   private
 
-  def assert_refused(server, message, url: server.url, **settings)
+  def assert_refused(server, message, url: server.url, reason: nil, **settings)
     error = error_of(Hecaton::TLSError) { client(**{ ca: @authority.pem }.merge(settings)).get(url) }
     assert_match message, error.message
+    assert_equal reason, error.reason if reason
     assert_equal [:tls, false, 1], [error.phase, error.sent?, error.attempts.size]
   end
 

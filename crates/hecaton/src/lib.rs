@@ -71,6 +71,7 @@ pub use message::digest::Login;
 pub use message::error::Error;
 pub use message::failure::{InvalidRequest, Kind, Phase};
 pub use message::origin::{Origin, Scheme};
+pub use message::reason::Reason;
 pub use message::redirect::Redirect;
 pub use message::request::Request;
 pub use message::response::Response;

@@ -8,13 +8,17 @@ module Hecaton
 
     # Symbol: :queue, :resolve, :connect, :tls, :send, :first_byte, :read, or :total for the total deadline.
     attr_reader :phase
+    # Symbol: a finer reason than class and phase, such as :certificate_expired; nil if none is known. The page on errors
+    # lists all of them.
+    attr_reader :reason
     # String: the URL without credentials and query.
     attr_reader :url
 
     # As a test makes one: what is known of it, with times in seconds.
-    def initialize(message = nil, phase: nil, sent: false, url: nil, redirects: [], attempts: [], elapsed: 0.0, cause: nil)
+    def initialize(message = nil, phase: nil, reason: nil, sent: false, url: nil, redirects: [], attempts: [], elapsed: 0.0, cause: nil)
       super(message)
       @phase = phase
+      @reason = reason
       @sent = sent
       @url = url
       @redirects = redirects
@@ -33,9 +37,9 @@ module Hecaton
     def self.from_engine(record, facts)
       return facts if facts.is_a?(Error) # An interceptor's.
 
-      name, phase, sent, url, message, errno = facts
+      name, phase, sent, url, message, errno, reason = facts
       Hecaton.const_get(name).new(
-        message, phase: phase, sent: sent, url: url,
+        message, phase: phase, reason: reason, sent: sent, url: url,
         redirects: Record.redirects(record), attempts: Record.attempts(record), elapsed: Record.elapsed(record),
         cause: errno && SystemCallError.new(nil, errno)
       )
@@ -75,11 +79,11 @@ module Hecaton
       self
     end
 
-    PATTERN = %i[error message phase sent url redirects attempts elapsed cause].freeze
+    PATTERN = %i[error message phase reason sent url redirects attempts elapsed cause].freeze
     private_constant :PATTERN
 
     # For pattern matching: `in {error: Hecaton::TimeoutError, phase: :connect}`. The names are method names: error,
-    # message, phase, url, redirects, attempts, elapsed, cause; and sent, which calls sent?.
+    # message, phase, reason, url, redirects, attempts, elapsed, cause; and sent, which calls sent?.
     def deconstruct_keys(names) = Patterns.keys(self, names, PATTERN)
   end
 
@@ -106,8 +110,19 @@ module Hecaton
   class RedirectError < Error; end
 
   # In a batch, in get_all and in each_response: an invalid URL, so nothing was sent. Client#get and its
-  # sisters raise ArgumentError for it.
+  # sisters raise InvalidURL for it.
   class URLError < Error; end
+
+  # An invalid URL, so nothing was sent. Raised by Client#get and its sisters.
+  class InvalidURL < ArgumentError
+    # Symbol: :scheme_unsupported for another scheme than http and https, else nil.
+    attr_reader :reason
+
+    def initialize(message = nil, reason: nil)
+      super(message)
+      @reason = reason
+    end
+  end
 
   # A status of 400 or more, when it is to be an error: by raise_for_status, of a response or of a
   # request. It has a response, as JSONError has. Its message has the beginning of the body.

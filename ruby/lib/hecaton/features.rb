@@ -220,7 +220,8 @@ module Hecaton
 
     def too_large(most)
       url = RequestLog.given(@request.url)
-      BodyError.new("the body that a feature gave is larger than the allowed #{most} bytes (#{url})", phase: :read, url: url)
+      said = "the body that a feature gave is larger than the allowed #{most} bytes (#{url})"
+      BodyError.new(said, phase: :read, reason: :body_too_large, url: url)
     end
 
     def failure(error, feature, name)

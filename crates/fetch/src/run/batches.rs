@@ -8,7 +8,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Instant;
 
-use hecaton::{Batch, Client, InParts, Kind, Outcome, Part, Phase, Proxy, Request};
+use hecaton::{Batch, Client, InParts, Kind, Outcome, Part, Phase, Proxy, Reason, Request};
 
 use super::own::Clients;
 use super::proxies::{self, Proxies};
@@ -228,7 +228,7 @@ fn said(outcome: &Outcome, proxy: &str) -> Said {
     let Some(last) = error.attempts().last() else {
         return Said::Unclear;
     };
-    let is_forbidden = error.detail().contains("allow_address");
+    let is_forbidden = error.reason() == Some(Reason::AddressForbidden);
     match error.phase() {
         Phase::Resolve if resolves_here || is_forbidden => Said::Unclear,
         Phase::Connect if is_forbidden => Said::Unclear,

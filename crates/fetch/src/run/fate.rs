@@ -10,7 +10,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use hecaton::{Kind, Outcome, Phase};
+use hecaton::{Kind, Outcome, Phase, Reason};
 
 use super::hosts::Ended;
 
@@ -124,7 +124,7 @@ impl End {
 
     /// That of an error.
     pub fn of_error(error: &hecaton::Error) -> End {
-        if error.kind() == Kind::Body && error.detail().contains("max_buffered") {
+        if error.reason() == Some(Reason::BuffersFull) {
             return End::Crowded;
         }
         End::Failed(Failure {

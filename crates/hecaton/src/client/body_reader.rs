@@ -23,6 +23,7 @@ use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::fields::{Fields, Trailers};
 use crate::message::head::Framing;
 use crate::message::origin::Origin;
+use crate::message::reason::Reason;
 use crate::message::request::Request;
 use crate::pool::Pool;
 use crate::pool::connection::Connection;
@@ -313,7 +314,8 @@ pub(crate) fn decoder(
 
 fn undecodable(why: Undecodable) -> Failure {
     let detail = format!("the body is undecodable: {why}");
-    Failure::new(Kind::Body, Phase::Read, detail).for_good()
+    let failure = Failure::new(Kind::Body, Phase::Read, detail);
+    failure.for_reason(Reason::BodyUndecodable).for_good()
 }
 
 /// The failure of a connection that ended in the middle of a body without a length. Another try may succeed.

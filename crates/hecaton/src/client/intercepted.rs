@@ -126,7 +126,9 @@ impl Shared {
         request.body.begin();
         exceeded(&self.config, Phase::FirstByte, given.took)?;
         let malformed = |why: BadHead| {
-            Failure::new(Kind::Protocol, Phase::FirstByte, why.to_string()).for_good()
+            Failure::new(Kind::Protocol, Phase::FirstByte, why.to_string())
+                .for_reason(why.reason())
+                .for_good()
         };
         let fields = self.head_of(&given.headers).map_err(malformed)?;
         trace.attempt().first_byte_time = trace.lap();

@@ -6,6 +6,7 @@ use crate::config::redirect_hosts;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::fields::Fields;
 use crate::message::origin::{Origin, Scheme, display_url};
+use crate::message::reason::Reason;
 use crate::message::redirect::Redirect;
 use crate::message::reference;
 use crate::message::request::Request;
@@ -63,7 +64,7 @@ impl<'a> Trail<'a> {
         if !matches!(&*scheme, "http" | "https") {
             let why =
                 format!("it leads to the scheme {scheme:?}: only http and https are followed");
-            return Err(self.failure(why));
+            return Err(self.failure(why).for_reason(Reason::SchemeUnsupported));
         }
         let mut next = Request::new("GET", &url).map_err(|error| self.unreadable(error))?;
         if next.login().is_some() && !self.limits.with_login {
@@ -78,7 +79,8 @@ impl<'a> Trail<'a> {
         self.allow(&request.origin, &next.origin, &step, &shown)?;
         if !redirect_hosts::allow(self.limits.hosts, &request.origin, &next.origin) {
             let why = "whose host is not among the redirect_hosts";
-            return Err(self.failure(format!("it leads to {shown}, {why}")));
+            let failure = self.failure(format!("it leads to {shown}, {why}"));
+            return Err(failure.for_reason(Reason::RedirectForbidden));
         }
         if method != request.method {
             request.body = next.body;
@@ -109,17 +111,19 @@ impl<'a> Trail<'a> {
                 "more redirects than the allowed {}: the last leads to {shown}",
                 self.limits.most
             );
-            return Err(Failure::new(Kind::Redirect, Phase::Read, why));
+            let failure = Failure::new(Kind::Redirect, Phase::Read, why);
+            return Err(failure.for_reason(Reason::TooManyRedirects));
         }
         let is_down = here.scheme == Scheme::Https && there.scheme == Scheme::Http;
         if is_down && !self.limits.to_http {
             let why = format!(
                 "it leads from https to http, {shown}, which redirects_to_http would allow"
             );
-            return Err(self.failure(why));
+            return Err(self.failure(why).for_reason(Reason::RedirectForbidden));
         }
         if !self.limits.may_return && self.seen.contains(step) {
-            return Err(self.failure(format!("it leads back to {shown}, in a circle")));
+            let failure = self.failure(format!("it leads back to {shown}, in a circle"));
+            return Err(failure.for_reason(Reason::TooManyRedirects));
         }
         Ok(())
     }
@@ -129,7 +133,8 @@ impl<'a> Trail<'a> {
     }
 
     fn unreadable(&self, why: impl std::fmt::Display) -> Failure {
-        self.failure(format!("its Location cannot be used: {why}"))
+        let failure = self.failure(format!("its Location cannot be used: {why}"));
+        failure.for_reason(Reason::LocationInvalid)
     }
 
     fn failure(&self, why: impl std::fmt::Display) -> Failure {

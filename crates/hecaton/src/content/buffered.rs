@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::reason::Reason;
 
 /// The bytes held now, and the limit.
 pub(crate) struct Buffered {
@@ -71,7 +72,7 @@ fn too_much(most: usize) -> Failure {
         "the bodies that are being received would hold more than the {most} bytes of max_buffered together: \
          allow more, have fewer requests in flight, or read this body in pieces"
     );
-    Failure::new(Kind::Body, Phase::Read, detail)
+    Failure::new(Kind::Body, Phase::Read, detail).for_reason(Reason::BuffersFull)
 }
 
 #[cfg(test)]
@@ -86,7 +87,7 @@ mod tests {
         assert!(one.grow_to(4).is_ok() && other.grow_to(6).is_ok() && other.grow_to(3).is_ok());
         assert!(other.0.as_ref().unwrap().bytes == 6);
         let failure = one.grow_to(5).unwrap_err();
-        assert!(failure.passing && failure.detail.contains("max_buffered"));
+        assert!(failure.passing && failure.reason == Some(Reason::BuffersFull));
         drop(one);
         assert!(other.grow_to(10).is_ok());
         drop(other);

@@ -14,6 +14,7 @@ use crate::h2::fuzzing::{Decoder, Explains, Instrumented, Observed};
 use crate::message::request::Request;
 use crate::transport::proxy::Forward;
 use crate::transport::proxy::fuzzing::{Target, negotiate_socks, tunnel};
+use crate::transport::tls::explain::Explanation;
 
 /// A peer that sends these bytes in pieces, and accepts whatever is written.
 struct Peer<'a> {
@@ -55,7 +56,7 @@ impl AsyncWrite for Peer<'_> {
 }
 
 impl Explains for Peer<'_> {
-    fn reason(&mut self, _: &io::Error) -> Option<String> {
+    fn reason(&mut self, _: &io::Error) -> Option<Explanation> {
         None
     }
 }

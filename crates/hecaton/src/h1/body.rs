@@ -9,6 +9,7 @@ use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::fields::{Trailers, trim_blanks_end};
 use crate::message::head::Framing;
 use crate::message::head::lenient::put_trailer;
+use crate::message::reason::Reason;
 
 /// Longest line of a chunk's size with its extensions.
 const MOST_OVERHEAD: usize = 16 << 10;
@@ -82,8 +83,9 @@ impl BodyError {
         };
         let failure = Failure::new(Kind::Body, Phase::Read, detail);
         match self {
-            BodyError::CutShort => failure,
-            BodyError::TooLarge | BodyError::Malformed(_) => failure.for_good(),
+            BodyError::CutShort => failure.for_reason(Reason::BodyCutShort),
+            BodyError::TooLarge => failure.for_reason(Reason::BodyTooLarge).for_good(),
+            BodyError::Malformed(_) => failure.for_reason(Reason::BodyMalformed).for_good(),
         }
     }
 }

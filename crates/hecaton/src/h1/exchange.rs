@@ -15,6 +15,7 @@ use crate::message::attempt::{Trace, Version};
 use crate::message::broken::Broken;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::head::{Head, HeadReader, HeadRules};
+use crate::message::reason::Reason;
 use crate::message::request::Request;
 use crate::runtime::timer::PhaseTimer;
 use crate::runtime::yield_now::PIECES_PER_TURN;
@@ -81,9 +82,7 @@ fn has_sent_early(connection: &mut Connection) -> Result<bool, Broken> {
         Waiting::Nothing => Ok(false),
         Waiting::Data => Ok(true),
         Waiting::End(None) => Err(Broken::Unsent),
-        Waiting::End(Some(why)) => Err(Broken::Failed(
-            Failure::new(Kind::Tls, Phase::Send, why).for_good(),
-        )),
+        Waiting::End(Some(why)) => Err(Broken::Failed(why.failure(Phase::Send).for_good())),
     }
 }
 
@@ -133,7 +132,7 @@ fn poll_head(
             Err(why) => {
                 let failure = Failure::new(Kind::Protocol, Phase::FirstByte, why.to_string());
                 return Poll::Ready(Err(Lost {
-                    failure: failure.for_good(),
+                    failure: failure.for_reason(why.reason()).for_good(),
                     ended: false,
                 }));
             }
@@ -163,17 +162,22 @@ fn poll_head(
 
 /// Why there will be no response. TLS 1.3 lets a server refuse the client after the handshake.
 fn ended(error: Option<io::Error>) -> Lost {
-    let failure = |kind, detail: String| Failure::new(kind, Phase::FirstByte, detail);
+    if let Some(why) = error.as_ref().and_then(explain) {
+        return Lost {
+            failure: why.failure(Phase::FirstByte).for_good(),
+            ended: false,
+        };
+    }
+    let failure = |detail: String| Failure::new(Kind::Protocol, Phase::FirstByte, detail);
     let what = "the connection ended before a response";
-    let (failure, ended) = match error.as_ref().map(|error| (error, explain(error))) {
-        None => (failure(Kind::Protocol, what.into()), true),
-        Some((_, Some(why))) => (failure(Kind::Tls, why).for_good(), false),
-        Some((error, None)) => {
-            let failure = failure(Kind::Protocol, format!("{what}: {error}"));
-            (failure.because(error), true)
-        }
+    let failure = match &error {
+        None => failure(what.into()),
+        Some(error) => failure(format!("{what}: {error}")).because(error),
     };
-    Lost { failure, ended }
+    Lost {
+        failure: failure.for_reason(Reason::ConnectionClosed),
+        ended: true,
+    }
 }
 
 #[cfg(test)]

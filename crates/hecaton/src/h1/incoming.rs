@@ -15,6 +15,7 @@ use crate::content::growing::{Growing, grown};
 use crate::message::failure::{Failure, Kind, Phase, came_of};
 use crate::message::fields::Trailers;
 use crate::message::head::{Framing, Head};
+use crate::message::reason::Reason;
 use crate::runtime::timer::PhaseTimer;
 use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 
@@ -211,7 +212,8 @@ impl Incoming {
             Ok(_) => Ok(()),
             Err(error) => {
                 let detail = format!("the body was cut short: {error}");
-                Err(Failure::new(Kind::Body, Phase::Read, detail).because(&error))
+                let failure = Failure::new(Kind::Body, Phase::Read, detail);
+                Err(failure.because(&error).for_reason(Reason::BodyCutShort))
             }
         }
     }

@@ -22,6 +22,7 @@ use crate::config::Config;
 use crate::message::attempt::{Trace, Version};
 use crate::message::broken::Broken;
 use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::reason;
 use crate::message::request::Request;
 use crate::runtime::timer::PhaseTimer;
 
@@ -46,7 +47,7 @@ pub(crate) async fn exchange(
     let response = poll_fn(|cx| exchange.poll_head(cx, &mut timer, trace)).await?;
     let (head, body) = response.into_parts();
     let fields = response_fields(&head.headers, config)
-        .map_err(|why| protocol(Phase::FirstByte, why.to_string()))?;
+        .map_err(|why| protocol(Phase::FirstByte, why.to_string(), why.reason()))?;
     trace.attempt().phase = Phase::Read;
     let status = head.status.as_u16();
     let bodiless = request.method == Method::HEAD || matches!(status, 204 | 304);
@@ -71,8 +72,10 @@ impl Exchange {
         request: &Request,
         config: &Config,
     ) -> Result<Exchange, Broken> {
-        let head = request_head(request, config)
-            .map_err(|why| protocol(Phase::Send, format!("the request cannot be sent: {why}")))?;
+        let head = request_head(request, config).map_err(|why| {
+            let why = format!("the request cannot be sent: {why}");
+            protocol(Phase::Send, why, None)
+        })?;
         let sent = permit.send(head, request.body.is_empty());
         let (response, stream) = sent.map_err(|error| permit.broken(&error, false, Phase::Send))?;
         Ok(Exchange {
@@ -138,8 +141,9 @@ fn is_refusal(error: &h2::Error) -> bool {
     error.is_remote() && error.is_reset() && error.reason() == Some(Reason::REFUSED_STREAM)
 }
 
-fn protocol(phase: Phase, detail: String) -> Broken {
-    Broken::Failed(Failure::new(Kind::Protocol, phase, detail).for_good())
+fn protocol(phase: Phase, detail: String, reason: Option<reason::Reason>) -> Broken {
+    let failure = Failure::new(Kind::Protocol, phase, detail);
+    Broken::Failed(failure.for_reason(reason).for_good())
 }
 
 impl StreamPermit {
@@ -155,12 +159,13 @@ impl StreamPermit {
     fn broken(&mut self, error: &h2::Error, sent: bool, phase: Phase) -> Broken {
         // Another try would be refused again.
         if let Some(why) = self.refusal() {
-            return Broken::Failed(Failure::new(Kind::Tls, phase, why));
+            return Broken::Failed(why.failure(phase));
         }
         if let Some(why) = self.malformed() {
-            return protocol(phase, why);
+            return protocol(phase, why, Some(reason::Reason::ResponseMalformed));
         }
-        let mut failure = Failure::new(Kind::Protocol, phase, explain(error, &self.link));
+        let mut failure = Failure::new(Kind::Protocol, phase, explain(error, &self.link))
+            .for_reason(reason_of(error, &self.link));
         if let Some(io) = error.get_io() {
             failure = failure.because(io);
         }
@@ -174,7 +179,7 @@ impl StreamPermit {
             return match self.use_http1() {
                 true if left_out && !begun => Broken::Unprocessed(failure, false),
                 true => Broken::Failed(failure),
-                false => protocol(phase, NO_HTTP1.into()),
+                false => protocol(phase, NO_HTTP1.into(), None),
             };
         }
         if is_refusal(error) {
@@ -199,6 +204,19 @@ impl StreamPermit {
             true => Broken::Ended(failure),
             false => Broken::Failed(failure),
         }
+    }
+}
+
+/// The reason that `explain` puts into words, if it is one of the table.
+fn reason_of(error: &h2::Error, link: &Link) -> Option<reason::Reason> {
+    use reason::Reason as R;
+    if link.observed.refused().is_some() {
+        return Some(R::ResponseMalformed);
+    }
+    match (error.get_io().is_some(), link.last_word()) {
+        (true, None) => Some(R::ConnectionClosed),
+        (true, Some(_)) => None,
+        (false, _) => error.is_library().then_some(R::ResponseMalformed),
     }
 }
 

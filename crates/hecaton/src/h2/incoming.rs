@@ -18,6 +18,7 @@ use crate::h1::body::BodyError;
 use crate::message::failure::{Failure, Kind, Phase, came_of};
 use crate::message::fields::Trailers;
 use crate::message::head::BadHead;
+use crate::message::reason::Reason;
 use crate::runtime::timer::PhaseTimer;
 use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 
@@ -145,7 +146,7 @@ impl Incoming {
     fn broken(&self, error: &h2::Error) -> Failure {
         if let Some(why) = self.permit.malformed() {
             let detail = format!("the body cannot be read: {why}");
-            return Failure::new(Kind::Body, Phase::Read, detail).for_good();
+            return malformed(detail);
         }
         let announced = self.length.filter(|_| error.is_library());
         let came = announced.and_then(|length| Some((self.permit.other_length(length)?, length)));
@@ -221,7 +222,12 @@ fn too_much(why: &BadHead) -> Failure {
         _ => "bytes than max_header_bytes",
     };
     let detail = format!("the body cannot be read: its trailers have more {most} allows");
-    Failure::new(Kind::Body, Phase::Read, detail).for_good()
+    malformed(detail)
+}
+
+fn malformed(detail: String) -> Failure {
+    let failure = Failure::new(Kind::Body, Phase::Read, detail);
+    failure.for_reason(Reason::BodyMalformed).for_good()
 }
 
 fn other_length(came: u64, length: u64) -> Failure {
@@ -234,5 +240,5 @@ fn other_length(came: u64, length: u64) -> Failure {
 
 fn cut_short(why: &str) -> Failure {
     let detail = format!("the body was cut short: {why}");
-    Failure::new(Kind::Body, Phase::Read, detail)
+    Failure::new(Kind::Body, Phase::Read, detail).for_reason(Reason::BodyCutShort)
 }

@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::frames::{Frames, PREFACE};
 use super::guard::Guard;
 use super::observed::Observed;
-use crate::transport::tls::explain::explain;
+use crate::transport::tls::explain::{Explanation, explain};
 use crate::transport::wire::{Look, Waiting, Wire};
 
 /// How many reads one turn of a connection may do before other tasks have theirs.
@@ -20,11 +20,11 @@ const READS_PER_TURN: u32 = 16;
 /// A stream that can explain a failure better than an error of `h2`, which is only a text.
 pub(crate) trait Explains {
     /// The reason of this error, if it is one of TLS.
-    fn reason(&mut self, error: &io::Error) -> Option<String>;
+    fn reason(&mut self, error: &io::Error) -> Option<Explanation>;
 }
 
 impl Explains for Wire {
-    fn reason(&mut self, error: &io::Error) -> Option<String> {
+    fn reason(&mut self, error: &io::Error) -> Option<Explanation> {
         // If writing fails, the unread bytes may say why.
         explain(error).or_else(|| match self.waiting(Look::Kernel) {
             Waiting::End(why) => why,
@@ -207,7 +207,7 @@ mod tests {
     struct HungUp(&'static [u8]);
 
     impl Explains for HungUp {
-        fn reason(&mut self, _: &io::Error) -> Option<String> {
+        fn reason(&mut self, _: &io::Error) -> Option<Explanation> {
             None
         }
     }

@@ -132,7 +132,7 @@ impl Link {
             .handshake(watched)
             .await
             .map_err(|error| match observed.refusal() {
-                Some(why) => Failure::new(Kind::Tls, Phase::Tls, why),
+                Some(why) => why.failure(Phase::Tls),
                 None => {
                     let detail = format!("cannot begin HTTP/2: {error}");
                     Failure::new(Kind::Connect, Phase::Connect, detail)

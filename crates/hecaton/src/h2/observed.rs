@@ -10,6 +10,7 @@ use super::frames::NO_STREAM;
 use super::hpack::Wrong;
 use super::reader::Reader;
 use super::response_state::{ResponseState, Verdict};
+use crate::transport::tls::explain::Explanation;
 
 /// The greatest error code that HTTP/2 has (RFC 9113 §7).
 const LAST_ERROR: u32 = 13;
@@ -92,7 +93,7 @@ pub(crate) struct Observed {
     /// One more than the last stream that the peer's GOAWAY names; 0 without one.
     goaway_end: AtomicU32,
     /// Why TLS ended the connection, if it did.
-    refusal: OnceLock<String>,
+    refusal: OnceLock<Explanation>,
 }
 
 impl Observed {
@@ -153,12 +154,9 @@ impl Observed {
     }
 
     /// Why TLS ended the connection before the peer sent anything in it: the server may have refused the client.
-    pub fn refusal(&self) -> Option<&str> {
+    pub fn refusal(&self) -> Option<&Explanation> {
         let unknown_command = self.received() == 0;
-        self.refusal
-            .get()
-            .map(String::as_str)
-            .filter(|_| unknown_command)
+        self.refusal.get().filter(|_| unknown_command)
     }
 
     /// Allows the reads of one more turn.
@@ -287,7 +285,7 @@ impl Observed {
         let _ = self.refused.set(why);
     }
 
-    pub(super) fn refuses_client(&self, why: String) {
+    pub(super) fn refuses_client(&self, why: Explanation) {
         let _ = self.refusal.set(why);
     }
 

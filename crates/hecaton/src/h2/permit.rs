@@ -11,6 +11,7 @@ use http::Method;
 use super::link::Link;
 use crate::message::connection_facts::ConnectionFacts;
 use crate::message::origin::Origin;
+use crate::transport::tls::explain::Explanation;
 
 /// The pool, to which a permit is returned.
 pub(crate) trait Lender: Send + Sync {
@@ -142,7 +143,7 @@ impl StreamPermit {
     }
 
     /// Why the peer refused the whole connection, if it did so by TLS.
-    pub fn refusal(&self) -> Option<&str> {
+    pub fn refusal(&self) -> Option<&Explanation> {
         self.link.observed.refusal()
     }
 

@@ -15,6 +15,7 @@ use url::Url;
 
 use crate::message::failure::InvalidRequest;
 use crate::message::origin::{Origin, Scheme};
+use crate::message::reason::Reason;
 use crate::message::words::{MOST_OF_A_URL, shortened};
 use crate::message::zone;
 
@@ -23,6 +24,7 @@ use crate::message::zone;
 pub struct InvalidUrl {
     url: String,
     why: String,
+    reason: Option<Reason>,
 }
 
 impl InvalidUrl {
@@ -31,12 +33,18 @@ impl InvalidUrl {
         InvalidUrl {
             url: shown(&String::from_utf8_lossy(url)),
             why: why.into(),
+            reason: None,
         }
     }
 
     /// The error for a request that has no URL at all.
     pub fn nothing(why: &str) -> InvalidUrl {
         InvalidUrl::new(b"", why)
+    }
+
+    /// A finer reason, if one is known.
+    pub fn reason(&self) -> Option<Reason> {
+        self.reason
     }
 
     /// The URL, without what may be secret: query and fragment, and all of it if there are credentials in it.
@@ -126,7 +134,10 @@ fn parse(url: &Bytes) -> Result<Destination, InvalidUrl> {
         Some("https") => Scheme::Https,
         Some(other) => {
             let why = format!("has the scheme {other:?}: use http or https");
-            return Err(InvalidUrl::new(url, why));
+            return Err(InvalidUrl {
+                reason: Some(Reason::SchemeUnsupported),
+                ..InvalidUrl::new(url, why)
+            });
         }
         None => return Err(refused_by_parser(url, "has no host")),
     };

@@ -1,6 +1,7 @@
 //! Why an attempt brought no response, as far as the next step depends on it.
 
 use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::reason::Reason;
 
 /// Why there is no response.
 pub(crate) enum Broken {
@@ -35,6 +36,7 @@ impl Broken {
             Broken::Unsent => {
                 let detail = "the connection was closed before the request could be written";
                 Failure::new(Kind::Protocol, Phase::Send, detail)
+                    .for_reason(Reason::ConnectionClosed)
             }
         }
     }

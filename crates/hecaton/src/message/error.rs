@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::message::attempt::{Attempt, Ending};
 use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::reason::Reason;
 use crate::message::redirect::Redirect;
 use crate::message::words::{MOST_OF_A_URL, shortened};
 
@@ -18,6 +19,7 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: Kind,
     phase: Phase,
+    reason: Option<Reason>,
     sent: bool,
     elapsed: Duration,
     url: String,
@@ -40,6 +42,7 @@ impl Error {
         let Failure {
             kind,
             phase,
+            reason,
             detail,
             code,
             passing,
@@ -50,6 +53,7 @@ impl Error {
         Error(Box::new(Inner {
             kind,
             phase,
+            reason,
             sent,
             elapsed,
             url,
@@ -70,6 +74,11 @@ impl Error {
     /// In which phase it went wrong; `Total` when the total deadline passed.
     pub fn phase(&self) -> Phase {
         self.0.phase
+    }
+
+    /// A finer reason than kind and phase, if one is known.
+    pub fn reason(&self) -> Option<Reason> {
+        self.0.reason
     }
 
     /// Whether any byte of the request left the machine. If not, sending it again is always safe.

@@ -4,6 +4,7 @@ use std::io;
 
 use nix::errno::Errno;
 
+use crate::message::reason::Reason;
 use crate::message::words::{MOST_OF_A_REASON, shortened, without_os_numbers};
 
 /// The steps of one attempt, in order; `Total` names the deadline around all of them.
@@ -96,6 +97,8 @@ pub enum Kind {
 pub(crate) struct Failure {
     pub kind: Kind,
     pub phase: Phase,
+    /// A finer reason than kind and phase, if one is known.
+    pub reason: Option<Reason>,
     pub detail: String,
     /// The operating system's number of the error.
     pub code: Option<i32>,
@@ -113,6 +116,7 @@ impl Failure {
         Failure {
             kind,
             phase,
+            reason: None,
             detail: shortened(&detail, MOST_OF_A_REASON).into_owned(),
             code: None,
             passing: true,
@@ -127,12 +131,21 @@ impl Failure {
         self
     }
 
+    /// This failure, with a finer reason.
+    pub fn for_reason(mut self, reason: impl Into<Option<Reason>>) -> Failure {
+        self.reason = reason.into();
+        self
+    }
+
     /// This failure, with the operating system's number of the error.
     pub fn because(mut self, error: &io::Error) -> Failure {
         // An error that passed through a library may have only its kind left.
         let reset = error.kind() == io::ErrorKind::ConnectionReset;
         let code = reset.then_some(Errno::ECONNRESET as i32);
         self.code = error.raw_os_error().or(code);
+        if self.code == Some(Errno::ECONNREFUSED as i32) {
+            self.reason = Some(Reason::ConnectionRefused);
+        }
         self.ended = reset || error.kind() == io::ErrorKind::UnexpectedEof;
         self
     }

@@ -9,6 +9,8 @@ use bytes::{Buf, BytesMut};
 use http::Method;
 use memchr::memchr2;
 
+use crate::message::reason::Reason;
+
 /// How many fields fit without an allocation.
 const USUAL_FIELDS: usize = 128;
 
@@ -53,6 +55,17 @@ impl fmt::Display for BadHead {
                 f,
                 "more than {MOST_INTERIM} interim responses (1xx) came before the final one"
             ),
+        }
+    }
+}
+
+impl BadHead {
+    /// The reason of the failure.
+    pub fn reason(&self) -> Option<Reason> {
+        match self {
+            BadHead::Malformed(_) => Some(Reason::ResponseMalformed),
+            BadHead::TooManyFields(_) | BadHead::TooManyBytes(_) => Some(Reason::HeadTooLarge),
+            BadHead::TooManyInterim => None,
         }
     }
 }

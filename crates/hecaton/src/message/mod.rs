@@ -25,6 +25,7 @@ pub(crate) mod framing;
 pub(crate) mod head;
 pub(crate) mod merge;
 pub(crate) mod origin;
+pub(crate) mod reason;
 pub(crate) mod redirect;
 pub(crate) mod reference;
 pub(crate) mod request;

@@ -43,6 +43,7 @@ use crate::message::connection_facts::{ConnectionFacts, Endpoint};
 use crate::message::elapsed::Elapsed;
 use crate::message::failure::{Failure, InvalidRequest, Kind, Phase};
 use crate::message::origin::{Origin, Scheme};
+use crate::message::reason::Reason;
 use crate::message::zone;
 use crate::runtime::descriptors::Noted;
 use crate::runtime::timer::within_rest;
@@ -262,7 +263,8 @@ fn allowed(
     }
     let Origin { host, port, .. } = origin;
     let detail = format!("cannot connect to {host} port {port}: allow_address forbids {first}");
-    Err(Failure::new(Kind::Connect, Phase::Connect, detail).for_good())
+    let failure = Failure::new(Kind::Connect, Phase::Connect, detail);
+    Err(failure.for_reason(Reason::AddressForbidden).for_good())
 }
 
 fn destination<'a>(

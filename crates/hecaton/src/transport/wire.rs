@@ -17,7 +17,7 @@ use tokio_rustls::client;
 
 use crate::transport::farewell;
 use crate::transport::pipe::Pipe;
-use crate::transport::tls::explain::explain;
+use crate::transport::tls::explain::{Explanation, explain};
 
 /// A TLS record carries at most this many bytes (RFC 8446 §5.1).
 pub(crate) const RECORD: usize = 16 << 10;
@@ -54,7 +54,7 @@ pub(crate) enum Waiting {
     /// Data that came before a request was written.
     Data,
     /// The end, with the reason if TLS has one.
-    End(Option<String>),
+    End(Option<Explanation>),
 }
 
 impl Wire {

@@ -16,8 +16,8 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use hecaton::{
-    Attempt, Ending, Error as Failure, InvalidUrl, Kind, Method, Outcome, Part, Phase, Redirect,
-    Response, Streaming, Version,
+    Attempt, Ending, Error as Failure, InvalidUrl, Kind, Method, Outcome, Part, Phase, Reason,
+    Redirect, Response, Streaming, Version,
 };
 use magnus::{IntoValue, RArray, RString, Ruby, Value};
 
@@ -85,6 +85,7 @@ pub fn refused(ruby: &Ruby, error: &InvalidUrl) -> [Value; 3] {
         error.url().into_value_with(ruby),
         format!("{error} (nothing had been sent)").into_value_with(ruby),
         ruby.qnil().into_value_with(ruby),
+        reason(ruby, error.reason()),
         false.into_value_with(ruby),
     ]);
     [
@@ -130,8 +131,14 @@ pub fn kind(class: &str) -> Option<Kind> {
     known.map(|(kind, _)| *kind)
 }
 
-/// Class name, phase, whether sent, URL, message, the operating system's number of the reason or nil, whether an
-/// interceptor gave the error.
+/// The name of a finer reason of an error, or nil.
+pub fn reason(ruby: &Ruby, reason: Option<Reason>) -> Value {
+    let name = reason.map(|reason| ruby.to_symbol(reason.name()));
+    name.into_value_with(ruby)
+}
+
+/// Class name, phase, whether sent, URL, message, the operating system's number of the reason or nil, the finer reason
+/// or nil, whether an interceptor gave the error.
 fn facts(ruby: &Ruby, error: &Failure) -> RArray {
     let class = CLASSES.iter().find(|(kind, _)| *kind == error.kind());
     let class = class.map_or("Error", |(_, name)| name);
@@ -145,6 +152,7 @@ fn facts(ruby: &Ruby, error: &Failure) -> RArray {
         error.is_given().into_value_with(ruby),
     ])
 }
+        reason(ruby, error.reason()),
 
 /// The header fields and the trailers of a record; none if it is invalid.
 pub fn blocks(record: &[u8]) -> Option<(&[u8], &[u8])> {

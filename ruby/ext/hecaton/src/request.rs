@@ -7,11 +7,15 @@ use std::time::Duration;
 use hecaton::{Defaults, InvalidUrl, Login, Request, Template};
 use magnus::typed_data::Obj;
 use magnus::value::{IntoId, Qfalse, Qtrue, ReprValue};
-use magnus::{Error, Integer, RArray, RHash, RString, Ruby, StaticSymbol, TryConvert, Value};
+use magnus::{
+    Class, Error, ExceptionClass, Integer, Module, RArray, RHash, RModule, RString, Ruby,
+    StaticSymbol, TryConvert, Value, kwargs,
+};
 
 use crate::body_source::{BodySource, RubyQueue};
 use crate::cookies::Cookies;
 use crate::hooks::RubyHooks;
+use crate::record;
 use crate::settings;
 
 /// Why no request could be made.
@@ -26,7 +30,7 @@ impl Refused {
     /// The exception for Ruby.
     pub fn raised(self, ruby: &Ruby) -> Error {
         match self {
-            Refused::Url(error) => invalid(ruby, error.to_string()),
+            Refused::Url(error) => invalid_url(ruby, &error).unwrap_or_else(|error| error),
             Refused::Other(error) => error,
         }
     }
@@ -288,6 +292,15 @@ pub fn given_in<T: OptionValue>(
 }
 
 /// An ArgumentError.
+/// An InvalidURL, which is an ArgumentError.
+fn invalid_url(ruby: &Ruby, error: &InvalidUrl) -> Result<Error, Error> {
+    let hecaton: RModule = ruby.class_object().const_get("Hecaton")?;
+    let class: ExceptionClass = hecaton.const_get("InvalidURL")?;
+    let reason = record::reason(ruby, error.reason());
+    let raised = class.new_instance((error.to_string(), kwargs!(ruby, "reason" => reason)))?;
+    Ok(raised.into())
+}
+
 pub fn invalid(ruby: &Ruby, message: String) -> Error {
     Error::new(ruby.exception_arg_error(), message)
 }

@@ -14,6 +14,51 @@ class TyphoeusResponseTest < DropInTest
     assert_equal :couldnt_connect, Marshal.load(Marshal.dump(Typhoeus.get("http://127.0.0.1:1/", timeout: 5))).return_code
   end
 
+  # By class, phase and reason.
+  RETURN_CODES = {
+    ["TLSError", :tls, :certificate_expired] => :peer_failed_verification,
+    ["TLSError", :tls, :certificate_not_yet_valid] => :peer_failed_verification,
+    ["TLSError", :tls, :certificate_untrusted] => :peer_failed_verification,
+    ["TLSError", :tls, :certificate_wrong_host] => :peer_failed_verification,
+    ["TLSError", :tls, :certificate_revoked] => :peer_failed_verification,
+    ["TLSError", :tls, :certificate_not_pinned] => :peer_failed_verification,
+    ["TLSError", :tls, :certificate_invalid] => :peer_failed_verification,
+    ["TLSError", :tls, :certificate_missing] => :peer_failed_verification,
+    ["TLSError", :tls, :client_certificate_refused] => :ssl_connect_error,
+    ["TLSError", :tls, :handshake_refused] => :ssl_connect_error,
+    ["TLSError", :tls, nil] => :ssl_connect_error,
+    ["TLSError", :connect, :certificate_expired] => :ssl_connect_error, # That of a proxy.
+    ["ConnectError", :tls, nil] => :ssl_connect_error,
+    ["ConnectError", :connect, :proxy_refused] => :couldnt_connect,
+    ["ProtocolError", :send, :connection_closed] => :send_error,
+    ["ProtocolError", :first_byte, :connection_closed] => :got_nothing,
+    ["ProtocolError", :first_byte, :response_malformed] => :unsupported_protocol,
+    ["ProtocolError", :first_byte, :head_too_large] => :got_nothing,
+    ["BodyError", :send, nil] => :read_error,
+    ["BodyError", :read, :body_too_large] => :filesize_exceeded,
+    ["BodyError", :read, :body_undecodable] => :bad_content_encoding,
+    ["BodyError", :read, :body_malformed] => :recv_error,
+    ["BodyError", :read, :body_cut_short] => :partial_file,
+    ["BodyError", :read, :buffers_full] => :partial_file,
+    ["BodyError", :read, nil] => :partial_file,
+    ["RedirectError", :read, :location_invalid] => :url_malformat,
+    ["RedirectError", :read, :scheme_unsupported] => :unsupported_protocol,
+    ["RedirectError", :read, :too_many_redirects] => :too_many_redirects,
+    ["RedirectError", :read, :redirect_forbidden] => :too_many_redirects,
+    ["RedirectError", :read, nil] => :too_many_redirects,
+    ["URLError", :queue, :scheme_unsupported] => :unsupported_protocol,
+    ["URLError", :queue, nil] => :url_malformat
+  }.freeze
+  private_constant :RETURN_CODES
+
+  def test_each_reason_has_its_return_code
+    codes = RETURN_CODES.keys.to_h do |name, phase, reason|
+      error = Hecaton.const_get(name).new("what came is not read", phase: phase, reason: reason)
+      [[name, phase, reason], Hecaton::Typhoeus::ReturnCodes.of(error)]
+    end
+    assert_equal RETURN_CODES, codes
+  end
+
   def test_names_of_headers_look_as_servers_write_them
     reply = Scripted.response(200, { "etag" => "1", "X-REQUEST-id" => "2", "set-cookie" => %w[a=1 b=2], "www-authenticate" => "Basic x" })
     Scripted.run("/" => reply) do |server|

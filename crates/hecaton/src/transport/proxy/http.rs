@@ -95,6 +95,7 @@ pub(crate) async fn tunnel<S: AsyncRead + AsyncWrite + Unpin>(
                 BadHead::TooManyInterim => bad.to_string(),
                 _ => format!("its response has more than {MOST_FIELDS} fields"),
             },
+            by_status: false,
             for_good: true,
         })?;
         if let Some(head) = head {
@@ -143,6 +144,7 @@ fn connect_request(forward: &Forward, origin: &Origin, user_agent: &str) -> Vec<
 fn check_tunnel(status: u16, had_credentials: bool, behind: &[u8]) -> Result<(), Refused> {
     let unauthorized = |why: &str| Refused {
         why: format!("status 407: it {why}"),
+        by_status: true,
         for_good: true,
     };
     match status {
@@ -156,7 +158,11 @@ fn check_tunnel(status: u16, had_credentials: bool, behind: &[u8]) -> Result<(),
             let why = "demands a user and a password, which its URL may have";
             Err(unauthorized(why))
         }
-        _ => Err(format!("status {status}").into()),
+        _ => Err(Refused {
+            why: format!("status {status}"),
+            by_status: true,
+            for_good: false,
+        }),
     }
 }
 

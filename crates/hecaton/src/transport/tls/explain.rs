@@ -9,6 +9,8 @@ use rustls::{
 };
 
 use super::verify::{Refusal, is_authoritys};
+use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::reason::Reason;
 
 /// A message lists at most this many names of a certificate.
 const MOST_NAMES: usize = 3;
@@ -22,10 +24,29 @@ pub(super) enum Received {
     More,
 }
 
+/// Why TLS failed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Explanation {
+    /// The sentence.
+    pub text: String,
+    /// The reason, if it is one of the table.
+    pub reason: Option<Reason>,
+}
+
+impl Explanation {
+    /// The failure of a request in this phase.
+    pub fn failure(&self, phase: Phase) -> Failure {
+        Failure::new(Kind::Tls, phase, self.text.as_str()).for_reason(self.reason)
+    }
+}
+
 /// Why a connection failed after its handshake, if TLS was the cause; none if the connection under it failed.
-pub(crate) fn explain(error: &io::Error) -> Option<String> {
+pub(crate) fn explain(error: &io::Error) -> Option<Explanation> {
     match of_tls(error)? {
-        Error::InvalidMessage(_) => Some("what came behind the handshake is not TLS".into()),
+        Error::InvalidMessage(_) => Some(Explanation {
+            text: "what came behind the handshake is not TLS".into(),
+            reason: None,
+        }),
         _ => explain_after(Received::More, error),
     }
 }
@@ -34,9 +55,17 @@ fn of_tls(error: &io::Error) -> Option<&Error> {
     error.get_ref()?.downcast_ref()
 }
 
-/// The reason why a handshake failed, if it is one of TLS.
-pub(super) fn explain_after(received: Received, error: &io::Error) -> Option<String> {
-    Some(match of_tls(error)? {
+/// Why a handshake failed, if TLS was the cause.
+pub(super) fn explain_after(received: Received, error: &io::Error) -> Option<Explanation> {
+    let cause = of_tls(error)?;
+    Some(Explanation {
+        text: text(received, cause),
+        reason: reason(received, cause),
+    })
+}
+
+fn text(received: Received, error: &Error) -> String {
+    match error {
         Error::InvalidCertificate(why) => format!("the certificate {}", certificate(why)),
         Error::AlertReceived(AlertDescription::HandshakeFailure)
             if received == Received::NothingElse =>
@@ -51,7 +80,53 @@ pub(super) fn explain_after(received: Received, error: &io::Error) -> Option<Str
         }
         Error::NoCertificatesPresented => "the server has no certificate".into(),
         _ => error.to_string(),
+    }
+}
+
+fn reason(received: Received, error: &Error) -> Option<Reason> {
+    use AlertDescription as A;
+    Some(match error {
+        Error::InvalidCertificate(why) => reason_of_certificate(why),
+        Error::NoCertificatesPresented
+        | Error::PeerIncompatible(PeerIncompatible::NoSignatureSchemesInCommon) => {
+            Reason::CertificateMissing
+        }
+        Error::AlertReceived(A::HandshakeFailure) if received == Received::NothingElse => {
+            Reason::HandshakeRefused
+        }
+        Error::AlertReceived(
+            A::CertificateRequired
+            | A::BadCertificate
+            | A::UnsupportedCertificate
+            | A::CertificateRevoked
+            | A::CertificateExpired
+            | A::CertificateUnknown
+            | A::UnknownCA
+            | A::AccessDenied
+            | A::HandshakeFailure,
+        ) => Reason::ClientCertificateRefused,
+        _ => return None,
     })
+}
+
+fn reason_of_certificate(error: &CertificateError) -> Reason {
+    use CertificateError as C;
+    match error {
+        C::Expired | C::ExpiredContext { .. } => Reason::CertificateExpired,
+        C::NotValidYet | C::NotValidYetContext { .. } => Reason::CertificateNotYetValid,
+        C::UnknownIssuer => Reason::CertificateUntrusted,
+        C::NotValidForName | C::NotValidForNameContext { .. } => Reason::CertificateWrongHost,
+        C::Revoked
+        | C::UnknownRevocationStatus
+        | C::ExpiredRevocationList
+        | C::ExpiredRevocationListContext { .. } => Reason::CertificateRevoked,
+        C::Other(OtherError(reason)) => match reason.downcast_ref::<Refusal>() {
+            Some(Refusal::SelfSigned) => Reason::CertificateUntrusted,
+            Some(Refusal::NotPinned) => Reason::CertificateNotPinned,
+            Some(Refusal::NotItsKey) | None => Reason::CertificateInvalid,
+        },
+        _ => Reason::CertificateInvalid,
+    }
 }
 
 /// One alert has all these causes, and servers do not say which.
@@ -295,15 +370,70 @@ mod tests {
                 "client certificate",
             ),
         ] {
-            let said = explain(&io::Error::other(error)).unwrap();
+            let said = explain(&io::Error::other(error)).unwrap().text;
             assert!(said.contains(words), "no {words:?} in: {said}");
         }
         let refused = io::Error::other(alert(AlertDescription::HandshakeFailure));
-        let said = explain_after(Received::NothingElse, &refused).unwrap();
+        let said = explain_after(Received::NothingElse, &refused).unwrap().text;
         for word in ["protocol", "ciphers", "curves", "certificate"] {
             assert!(said.contains(word), "no {word:?} in: {said}");
         }
         assert!(!said.contains("client certificate"), "{said}");
+    }
+
+    #[test]
+    fn each_refusal_has_its_reason() {
+        use {AlertDescription as A, CertificateError as C};
+        let of = |received, error| explain_after(received, &io::Error::other(error)).unwrap();
+        let pinned = |refusal: Refusal| C::Other(OtherError(std::sync::Arc::new(refusal)));
+        for (why, expected) in [
+            (C::Expired, Reason::CertificateExpired),
+            (C::NotValidYet, Reason::CertificateNotYetValid),
+            (C::UnknownIssuer, Reason::CertificateUntrusted),
+            (pinned(Refusal::SelfSigned), Reason::CertificateUntrusted),
+            (pinned(Refusal::NotPinned), Reason::CertificateNotPinned),
+            (pinned(Refusal::NotItsKey), Reason::CertificateInvalid),
+            (C::NotValidForName, Reason::CertificateWrongHost),
+            (C::Revoked, Reason::CertificateRevoked),
+            (C::UnknownRevocationStatus, Reason::CertificateRevoked),
+            (C::BadSignature, Reason::CertificateInvalid),
+        ] {
+            let found = of(Received::More, Error::InvalidCertificate(why.clone()));
+            assert_eq!(found.reason, Some(expected), "{why:?}");
+            assert!(found.text.starts_with("the certificate "), "{found:?}");
+        }
+        let (only, more) = (Received::NothingElse, Received::More);
+        for (received, error, expected) in [
+            (
+                more,
+                Error::NoCertificatesPresented,
+                Some(Reason::CertificateMissing),
+            ),
+            (
+                more,
+                PeerIncompatible::NoSignatureSchemesInCommon.into(),
+                Some(Reason::CertificateMissing),
+            ),
+            (
+                only,
+                Error::AlertReceived(A::HandshakeFailure),
+                Some(Reason::HandshakeRefused),
+            ),
+            (
+                more,
+                Error::AlertReceived(A::HandshakeFailure),
+                Some(Reason::ClientCertificateRefused),
+            ),
+            (
+                more,
+                Error::AlertReceived(A::CertificateRequired),
+                Some(Reason::ClientCertificateRefused),
+            ),
+            (more, Error::AlertReceived(A::ProtocolVersion), None),
+            (more, PeerIncompatible::NoCipherSuitesInCommon.into(), None),
+        ] {
+            assert_eq!(of(received, error.clone()).reason, expected, "{error:?}");
+        }
     }
 
     #[test]

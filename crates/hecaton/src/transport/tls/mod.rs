@@ -211,7 +211,7 @@ fn refused(host: &str, why: &str) -> Failure {
 /// The failure of a handshake: TLS itself, or the connection under it.
 fn broken(host: &str, error: &io::Error, received: Received) -> Failure {
     if let Some(why) = explain_after(received, error) {
-        return refused(host, &why);
+        return refused(host, &why.text).for_reason(why.reason);
     }
     let why = match error.kind() {
         io::ErrorKind::UnexpectedEof => "the server closed it".to_owned(),

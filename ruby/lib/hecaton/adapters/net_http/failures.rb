@@ -4,12 +4,17 @@ module Hecaton
     # The messages begin as Net::HTTP's do, where programs look at them.
     module Failures
       OPENING = %i[queue resolve connect tls].freeze
-      # How messages about a connection or a body that ended begin.
-      CUT = ["the connection ended", "the connection was closed", "the body was cut short"].freeze
+      # Reasons of a connection or a body that ended.
+      CUT = %i[connection_closed body_cut_short].freeze
+      # Reasons of which OpenSSL would say that the certificate could not be verified, or might have.
+      UNVERIFIED = %i[
+        certificate_expired certificate_not_yet_valid certificate_untrusted certificate_wrong_host certificate_revoked
+        certificate_not_pinned certificate_invalid handshake_refused
+      ].freeze
       # How Ruby names an address, which Ruby 3.1 did otherwise.
       SAID =
         Net::HTTP::VERSION.start_with?("0.2.") ? ->(host, port) { "#{host.include?(":") ? "[#{host}]" : host}:#{port}" } : ->(host, port) { "#{host.inspect} port #{port}" }
-      private_constant :OPENING, :CUT, :SAID
+      private_constant :OPENING, :CUT, :UNVERIFIED, :SAID
 
       module_function
 
@@ -22,7 +27,7 @@ module Hecaton
         when TimeoutError then timeout(error)
         when ResolveError then unresolved(http, error.message)
         when ConnectError then unconnected(error, http)
-        when TLSError then tls(error.message)
+        when TLSError then tls(error)
         when ProtocolError, BodyError then broken(error)
         else IOError.new(error.message)
         end
@@ -47,28 +52,29 @@ module Hecaton
         if system.is_a?(Errno::ETIMEDOUT) then Net::OpenTimeout.new.exception(opening(error.message, http))
         elsif system.is_a?(SystemCallError)
           system.exception(opening("#{system.message} - connect(2) for #{SAID.call(*address(http).match(/\A(.*):(\d+)\z/).captures)}", http))
-        elsif (status = error.message[/\bstatus (\d{3})/, 1]) then refused_by_proxy(status, error)
-        elsif error.phase == :tls then tls(error.message)
+        elsif error.reason == :proxy_refused then refused_by_proxy(error)
+        elsif error.phase == :tls then tls(error)
         else Errno::ECONNREFUSED.new.exception(opening(error.message, http))
         end
       end
 
       # As Net::HTTPResponse#value, which Net::HTTP calls on the proxy's response.
-      private_class_method def refused_by_proxy(status, error)
+      private_class_method def refused_by_proxy(error)
+        status = error.message[/\bstatus (\d{3})/, 1]
         response = Incoming.response(status.to_i, "1.1")
         response.error_type.new("#{status} #{response.message.dump} (#{error.message})", response)
       end
 
       # Programs look for "certificate verify failed".
-      private_class_method def tls(message)
-        verify = "certificate verify failed: " if message.match?(/\b(?:the|its) certificate\b/)
-        OpenSSL::SSL::SSLError.new("SSL_connect: #{verify}#{message}")
+      private_class_method def tls(error)
+        verify = "certificate verify failed: " if UNVERIFIED.include?(error.reason)
+        OpenSSL::SSL::SSLError.new("SSL_connect: #{verify}#{error.message}")
       end
 
       private_class_method def broken(error)
         return error.cause.exception("#{error.cause.message} - #{error.message}") if error.cause.is_a?(SystemCallError)
         return IOError.new(error.message) if error.is_a?(BodyError) && error.phase == :send
-        return EOFError.new("end of file reached (#{error.message})") if error.message.start_with?(*CUT)
+        return EOFError.new("end of file reached (#{error.message})") if CUT.include?(error.reason)
 
         Net::HTTPBadResponse.new(error.message)
       end

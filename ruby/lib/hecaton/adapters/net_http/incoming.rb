@@ -89,8 +89,7 @@ module Hecaton
         stream.each_chunk { |chunk| return chunk }
         nil
       rescue Hecaton::Error => error
-        cut_short = error.is_a?(BodyError) && error.message.start_with?("the body was cut short")
-        Failures.raise_for(error, http) unless cut_short && http.hecaton_ignore_eof
+        Failures.raise_for(error, http) unless error.reason == :body_cut_short && http.hecaton_ignore_eof
       end
 
       # Whether what came is what the program shall have.

@@ -81,7 +81,7 @@ module Hecaton
         return if @protocols.include?(scheme.to_sym)
 
         why = "URL #{@url.inspect} has the scheme \"#{scheme}\": the option protocols does not have it"
-        Hecaton::URLError.new(why, phase: :queue, url: @url)
+        Hecaton::URLError.new(why, phase: :queue, reason: :scheme_unsupported, url: @url)
       end
 
       # Calls `request` of its client with all of it. Raises Hecaton::URLError for an invalid URL.
@@ -113,9 +113,17 @@ module Hecaton
       private
 
       def refuse(error, url)
-        raise Hecaton::URLError.new(error.message, phase: :queue, url: url) if error.message.start_with?("URL ")
+        raise Hecaton::URLError.new(error.message, phase: :queue, reason: error.reason, url: url) if error.is_a?(Hecaton::InvalidURL)
 
-        Refusals.value(error.message.start_with?("body ") ? :body : :headers, "[hidden]", "Hecaton cannot send it: #{error.message}.")
+        Refusals.value(takes_body? ? :headers : :body, "[hidden]", "Hecaton cannot send it: #{error.message}.")
+      end
+
+      # Whether the body can be sent.
+      def takes_body?
+        Content.given(body: @body, headers: @headers)
+        true
+      rescue ArgumentError
+        false
       end
 
       def options

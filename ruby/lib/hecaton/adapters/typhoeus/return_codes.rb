@@ -99,27 +99,32 @@ module Hecaton
         when Hecaton::TimeoutError then :operation_timedout
         when Hecaton::ResolveError then :couldnt_resolve_host
         when Hecaton::ConnectError then outcome.phase == :tls ? :ssl_connect_error : :couldnt_connect
-        when Hecaton::TLSError then tls(outcome.message)
+        when Hecaton::TLSError then tls(outcome)
         when Hecaton::ProtocolError then protocol(outcome)
         when Hecaton::BodyError then body(outcome)
-        when Hecaton::RedirectError then redirect(outcome.message)
-        when Hecaton::URLError then url(outcome.message)
+        when Hecaton::RedirectError then redirect(outcome.reason)
+        when Hecaton::URLError then outcome.reason == :scheme_unsupported ? :unsupported_protocol : :url_malformat
         when Hecaton::Error then :aborted_by_callback
         else :ok
         end
       end
 
-      # The patterns match how messages begin. The URL comes after that, and it may contain anything.
+      # Reasons for which the certificate of a server is not accepted.
+      UNVERIFIED = %i[
+        certificate_expired certificate_not_yet_valid certificate_untrusted certificate_wrong_host certificate_revoked
+        certificate_not_pinned certificate_invalid certificate_missing
+      ].freeze
+      private_constant :UNVERIFIED
 
-      private_class_method def tls(message)
-        verified = /\Ano TLS with \S+: (?:the certificate|the server has no certificate|the server's certificate)/
-        message.match?(verified) ? :peer_failed_verification : :ssl_connect_error
+      # That of a proxy is refused in the phase :connect.
+      private_class_method def tls(error)
+        UNVERIFIED.include?(error.reason) && error.phase == :tls ? :peer_failed_verification : :ssl_connect_error
       end
 
       private_class_method def protocol(error)
         return :http2 if error.attempts.last&.version == "2"
         return :send_error if error.phase == :send
-        return :unsupported_protocol if error.message.start_with?("what came is not")
+        return :unsupported_protocol if error.reason == :response_malformed
 
         error.cause ? :recv_error : :got_nothing
       end
@@ -127,24 +132,21 @@ module Hecaton
       private_class_method def body(error)
         return :read_error if error.phase == :send
 
-        case error.message
-        when /\Athe body is larger/ then :filesize_exceeded
-        when /\Athe body is undecodable/ then :bad_content_encoding
-        when /\Athe body can ?not be read/ then :recv_error
+        case error.reason
+        when :body_too_large then :filesize_exceeded
+        when :body_undecodable then :bad_content_encoding
+        when :body_malformed then :recv_error
         else error.cause ? :recv_error : :partial_file
         end
       end
 
-      private_class_method def redirect(message)
-        case message
-        when /\Aredirect number \d+ is not followed: its Location can ?not/ then :url_malformat
-        when /\Aredirect number \d+ is not followed: it leads to the scheme / then :unsupported_protocol
+      private_class_method def redirect(reason)
+        case reason
+        when :location_invalid then :url_malformat
+        when :scheme_unsupported then :unsupported_protocol
         else :too_many_redirects
         end
       end
-
-      def url(message) = message.match?(/\AURL "(?:[^"\\]|\\.)*" has the scheme "/) ? :unsupported_protocol : :url_malformat
-      private_class_method :url
     end
   end
 end
