@@ -154,13 +154,13 @@ impl BodyReader {
             let memory = self.memory();
             let added = self.next(|piece: Piece<'_>| match piece.len() > most - whole.len() {
                 true => Err(BodyError::TooLarge.into_failure(most)),
-                false => whole.add(&piece, (likely, memory)),
+                false => whole.add(&piece, likely, memory),
             });
             match added.await? {
                 None => break,
                 Some(added) => added?,
             }
-            whole.add(&[], (likely, self.memory()))?;
+            whole.add(&[], likely, self.memory())?;
             pieces = pieces.wrapping_add(1);
             if pieces.is_multiple_of(PIECES_PER_TURN) {
                 yield_now().await;

@@ -29,15 +29,25 @@ pub(crate) struct Limits<'a> {
 /// The redirects of one request.
 pub(crate) struct Trail<'a> {
     limits: Limits<'a>,
-    /// Method and URL of each request so far.
-    seen: Vec<(Method, String)>,
+    /// Each request so far.
+    seen: Vec<Step>,
+}
+
+/// A request of the trail.
+#[derive(PartialEq)]
+struct Step {
+    method: Method,
+    url: String,
 }
 
 impl<'a> Trail<'a> {
     pub fn new(request: &Request, limits: Limits<'a>) -> Trail<'a> {
         Trail {
             limits,
-            seen: vec![(request.method.clone(), request.url())],
+            seen: vec![Step {
+                method: request.method.clone(),
+                url: request.url(),
+            }],
         }
     }
 
@@ -75,7 +85,10 @@ impl<'a> Trail<'a> {
         }
         let shown = display_url(&next.origin, &next.target);
         let method = method_after(status, &request.method);
-        let step = (method.clone(), next.url());
+        let step = Step {
+            method: method.clone(),
+            url: next.url(),
+        };
         self.allow(&request.origin, &next.origin, &step, &shown)?;
         if !redirect_hosts::allow(self.limits.hosts, &request.origin, &next.origin) {
             let why = "whose host is not among the redirect_hosts";
@@ -103,7 +116,7 @@ impl<'a> Trail<'a> {
         &self,
         here: &Origin,
         there: &Origin,
-        step: &(Method, String),
+        step: &Step,
         shown: &str,
     ) -> Result<(), Failure> {
         if self.followed() >= self.limits.most as usize {

@@ -33,7 +33,7 @@ impl Growing {
     }
 
     /// Adds a piece of a body that may have `most` bytes. `beside`: the memory of its decoder.
-    pub fn add(&mut self, piece: &[u8], (most, beside): (usize, usize)) -> Result<(), Failure> {
+    pub fn add(&mut self, piece: &[u8], most: usize, beside: usize) -> Result<(), Failure> {
         let (length, capacity) = (self.bytes.len(), self.bytes.capacity());
         let memory = grown(capacity, length + piece.len(), most);
         self.count(memory + beside)?;
@@ -73,14 +73,14 @@ mod tests {
         let buffered = Some(Buffered::new(1000));
         let mut body = Growing::new(Buffered::share(&buffered));
         for (added, capacity) in [(300, 300), (1, 600), (299, 600), (1, 900), (299, 900)] {
-            assert!(body.add(&vec![b'x'; added], (900, 100)).is_ok());
+            assert!(body.add(&vec![b'x'; added], 900, 100).is_ok());
             assert_eq!(body.bytes.capacity(), capacity);
         }
         let mut other = Growing::new(Buffered::share(&buffered));
-        assert!(other.add(b"x", (900, 0)).is_err() && other.bytes.capacity() == 0);
+        assert!(other.add(b"x", 900, 0).is_err() && other.bytes.capacity() == 0);
         assert_eq!(body.take().len(), 900);
         drop((body, other));
         let mut other = Growing::new(Buffered::share(&buffered));
-        assert!(other.add(&[b'x'; 900], (900, 100)).is_ok());
+        assert!(other.add(&[b'x'; 900], 900, 100).is_ok());
     }
 }

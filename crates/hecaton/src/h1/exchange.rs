@@ -47,7 +47,13 @@ pub(crate) async fn exchange(
             Err(Stopped::Socket(error)) => Some(error),
             Ok(()) => None,
         };
-        match poll_head(cx, connection, &mut reader, (request, config), write_error) {
+        match poll_head(
+            cx,
+            connection,
+            &mut reader,
+            head_rules(request, config),
+            write_error,
+        ) {
             Poll::Pending if reader.continued && outgoing.is_held() => {
                 outgoing.release();
                 cx.waker().wake_by_ref();
@@ -111,21 +117,24 @@ struct Lost {
     ended: bool,
 }
 
-/// Reads until the head is there, which may be before the request is out.
-fn poll_head(
-    cx: &mut Context<'_>,
-    connection: &mut Connection,
-    reader: &mut HeadReader,
-    (request, config): (&Request, &Config),
-    write_error: Option<io::Error>,
-) -> Poll<Result<Head, Lost>> {
-    let rules = HeadRules {
+fn head_rules<'a>(request: &'a Request, config: &Config) -> HeadRules<'a> {
+    HeadRules {
         method: &request.method,
         upgrades: request.flags.upgrades,
         most_fields: config.max_header_fields,
         most_bytes: config.max_header_bytes,
         lenient: config.lenient,
-    };
+    }
+}
+
+/// Reads until the head is there, which may be before the request is out.
+fn poll_head(
+    cx: &mut Context<'_>,
+    connection: &mut Connection,
+    reader: &mut HeadReader,
+    rules: HeadRules<'_>,
+    write_error: Option<io::Error>,
+) -> Poll<Result<Head, Lost>> {
     let mut pieces = 0;
     loop {
         match reader.take(rules, &mut connection.input) {

@@ -109,7 +109,7 @@ impl Incoming {
                 }
                 Ready::Data(count) if body.len() == 0 && expected >= LEFT_IN_PLACE => {
                     if (count as u64) < expected {
-                        make_room(connection, body, (count, expected))?;
+                        make_room(connection, body, count, expected)?;
                         return Ok(None);
                     }
                     body.count(count)?;
@@ -117,7 +117,7 @@ impl Incoming {
                     return Ok(Some(connection.take_input(count).freeze()));
                 }
                 Ready::Data(count) => {
-                    body.add(&connection.input[..count], (most, 0))?;
+                    body.add(&connection.input[..count], most, 0)?;
                     connection.input.advance(count);
                     self.reader.taken(count);
                 }
@@ -224,7 +224,8 @@ impl Incoming {
 fn make_room(
     connection: &mut Connection,
     body: &mut Growing,
-    (count, expected): (usize, u64),
+    count: usize,
+    expected: u64,
 ) -> Result<(), Failure> {
     let ahead = (expected - count as u64).min(MOST_AHEAD) as usize;
     let capacity = connection.input.capacity();

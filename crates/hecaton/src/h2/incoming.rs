@@ -79,7 +79,7 @@ impl Incoming {
             if piece.len() > most - whole.len() {
                 return Err(too_large());
             }
-            whole.add(&piece, (likely, 0))?;
+            whole.add(&piece, likely, 0)?;
             pieces = pieces.wrapping_add(1);
             if pieces.is_multiple_of(PIECES_PER_TURN) {
                 yield_now().await;

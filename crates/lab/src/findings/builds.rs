@@ -49,7 +49,7 @@ pub(super) fn judged(
     let together = loads * MEASURES.len();
     let judge = |measure: &Measure| {
         let what = format!("{what}, {}", measure.name);
-        match cells.ratio_among(together, (&own, &other), measure.value) {
+        match cells.ratio_among(together, &own, &other, measure.value) {
             Some(found) => judgement(what, &found, measure),
             None => not_judged(what, 1.0, "a round ended without a single request done"),
         }

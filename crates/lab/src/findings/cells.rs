@@ -52,7 +52,8 @@ impl<'a> Cells<'a> {
     pub(super) fn ratio_among(
         &self,
         together: usize,
-        (cell, than): (&Cell, &Cell),
+        cell: &Cell,
+        than: &Cell,
         value: fn(&Round) -> f64,
     ) -> Option<Estimate> {
         ratio_of(&self.ratios(cell, than, value), together)

@@ -62,16 +62,29 @@ pub(super) fn round_trips(rows: &[Row], cells: &Cells) -> Vec<RoundTrip> {
     let base = found
         .iter()
         .find(|trip| trip.round_trip_ms == 0 && trip.gain.is_some());
-    let base = base.and_then(|base| Some((base.keep_alive_ms?.value, base.new_ms?.value)));
-    if let Some(work) = base {
+    let work = |base: &RoundTrip| {
+        Some(Work {
+            keep_alive_ms: base.keep_alive_ms?.value,
+            new_ms: base.new_ms?.value,
+        })
+    };
+    if let Some(work) = base.and_then(work) {
         found.iter_mut().for_each(|trip| predict(trip, work));
     }
     found
 }
 
-fn predict(trip: &mut RoundTrip, (reused, new): (f64, f64)) {
+/// What a request takes without a round trip, on a keep-alive and on a new connection.
+#[derive(Clone, Copy)]
+struct Work {
+    keep_alive_ms: f64,
+    new_ms: f64,
+}
+
+fn predict(trip: &mut RoundTrip, work: Work) {
     let round_trip = trip.round_trip_ms as f64;
-    let (reused, new) = (round_trip + reused, NEW * round_trip + new);
+    let reused = round_trip + work.keep_alive_ms;
+    let new = NEW * round_trip + work.new_ms;
     trip.predicted_keep_alive_ms = Some(reused);
     trip.predicted_new_ms = Some(new);
     trip.predicted_gain = Some(new / reused);

@@ -1,5 +1,6 @@
 //! Draws bars, and marks on a scale of ratios, as SVG: names beside them, or above them on a telephone.
 
+use super::geometry::{Position, Span, size, span, xy};
 use super::scale::Linear;
 use super::svg::Svg;
 use super::terminal::shortened;
@@ -22,7 +23,7 @@ struct Layout {
     /// Height of a bar's share.
     step: f64,
     /// Where bars begin and end, from the left.
-    plot: (f64, f64),
+    plot: Span,
     /// How far below the top of its share a bar begins, and how thick it is.
     bar: (f64, f64),
     wide: bool,
@@ -35,7 +36,7 @@ impl Layout {
             return Layout {
                 width: NARROW,
                 step: 40.0,
-                plot: (2.0, NARROW - 14.0),
+                plot: span(2.0, NARROW - 14.0),
                 bar: (20.0, 11.0),
                 wide,
             };
@@ -55,7 +56,7 @@ impl Layout {
         Layout {
             width: 940.0,
             step: 24.0,
-            plot: (names, 936.0 - labels),
+            plot: span(names, 936.0 - labels),
             bar: (4.0, 15.0),
             wide,
         }
@@ -69,12 +70,12 @@ enum Scale {
     Ratios {
         low: f64,
         high: f64,
-        plot: (f64, f64),
+        plot: Span,
     },
 }
 
 impl Scale {
-    fn new(chart: &Bars, group: &Group, plot: (f64, f64)) -> Scale {
+    fn new(chart: &Bars, group: &Group, plot: Span) -> Scale {
         let ends = group
             .bars
             .iter()
@@ -87,8 +88,8 @@ impl Scale {
             },
             None => Scale::Linear(Linear {
                 most: ends.fold(f64::MIN_POSITIVE, f64::max),
-                from: plot.0,
-                to: plot.1,
+                from: plot.from,
+                to: plot.to,
             }),
         }
     }
@@ -98,7 +99,7 @@ impl Scale {
             Scale::Linear(scale) => scale.at(value),
             Scale::Ratios { low, high, plot } => {
                 let share = (value.clamp(*low, *high) / low).ln() / (high / low).ln();
-                plot.0 + (plot.1 - plot.0) * share
+                plot.from + (plot.to - plot.from) * share
             }
         }
     }
@@ -110,48 +111,68 @@ pub(super) fn bars(chart: &Bars, wide: bool, id: &str) -> String {
     let mut svg = Svg::default();
     let mut y = legend(&mut svg, chart, &layout) + headroom(chart);
     if wide {
-        svg.text("axis", (layout.plot.1 + 10.0, y - 8.0), &chart.unit);
+        svg.text("axis", xy(layout.plot.to + 10.0, y - 8.0), &chart.unit);
     } else {
-        svg.text("axis end", (layout.width - 4.0, y - 8.0), &chart.unit);
+        svg.text("axis end", xy(layout.width - 4.0, y - 8.0), &chart.unit);
     }
     for group in &chart.groups {
-        if !group.heading.is_empty() {
-            y += 22.0;
-            svg.text("name", (2.0, y - 4.0), &group.heading);
-        }
-        let scale = Scale::new(chart, group, layout.plot);
-        let (top, bottom) = (y, y + layout.step * group.bars.len() as f64);
-        axis(&mut svg, &scale, (y - 4.0, if wide { bottom } else { y }));
-        let mean = chart.line.as_ref().map(|(value, _)| scale.at(*value));
-        // The names of a narrow chart stand in the way of the line, so it lies behind them.
-        if let Some(x) = mean.filter(|_| !wide) {
-            svg.line("mean", (x, y), (x, bottom + 2.0));
-        }
-        for bar in &group.bars {
-            let names = [bar.colour.class(), "row".into()].join(" ");
-            let place = format!("translate(0 {})", super::svg::n(y));
-            let language = bar.language.as_deref().unwrap_or_default();
-            let attributes = [
-                ("class", names.as_str()),
-                ("transform", &place),
-                ("data-language", language),
-                ("data-name", &bar.name),
-            ];
-            svg.group(&attributes, |svg| draw(svg, bar, chart, &scale, &layout));
-            y += layout.step;
-        }
-        if let (Some((_, words)), Some(x)) = (&chart.line, mean) {
-            if wide {
-                svg.line("mean", (x, top), (x, y + 2.0));
-            }
-            svg.text(
-                "tick middle",
-                (x.clamp(60.0, layout.width - 60.0), y + 15.0),
-                words,
-            );
-            y += 18.0;
-        }
+        y = draw_group(&mut svg, chart, group, &layout, y);
     }
+    svg.finish(
+        size(layout.width, y + 4.0),
+        id,
+        if wide { "wide" } else { "narrow" },
+        &chart.title,
+        &description(chart),
+    )
+}
+
+/// Draws a group with its upper edge at `top`, and returns where the next one begins.
+fn draw_group(svg: &mut Svg, chart: &Bars, group: &Group, layout: &Layout, top: f64) -> f64 {
+    let mut y = top;
+    if !group.heading.is_empty() {
+        y += 22.0;
+        svg.text("name", xy(2.0, y - 4.0), &group.heading);
+    }
+    let scale = Scale::new(chart, group, layout.plot);
+    let (top, bottom) = (y, y + layout.step * group.bars.len() as f64);
+    let lowest = if layout.wide { bottom } else { top };
+    axis(svg, &scale, span(top - 4.0, lowest));
+    let mean = chart.line.as_ref().map(|(value, _)| scale.at(*value));
+    // The names of a narrow chart stand in the way of the line, so it lies behind them.
+    if let Some(x) = mean.filter(|_| !layout.wide) {
+        svg.line("mean", xy(x, top), xy(x, bottom + 2.0));
+    }
+    for bar in &group.bars {
+        draw_row(svg, bar, chart, &scale, layout, y);
+        y += layout.step;
+    }
+    if let (Some((_, words)), Some(x)) = (&chart.line, mean) {
+        if layout.wide {
+            svg.line("mean", xy(x, top), xy(x, y + 2.0));
+        }
+        let middle = x.clamp(60.0, layout.width - 60.0);
+        svg.text("tick middle", xy(middle, y + 15.0), words);
+        y += 18.0;
+    }
+    y
+}
+
+/// Draws a bar in an element of its own, with its upper edge at `top`.
+fn draw_row(svg: &mut Svg, bar: &Bar, chart: &Bars, scale: &Scale, layout: &Layout, top: f64) {
+    let names = [bar.colour.class(), "row".into()].join(" ");
+    let place = format!("translate(0 {})", super::svg::n(top));
+    let attributes = [
+        ("class", names.as_str()),
+        ("transform", &place),
+        ("data-language", bar.language.as_deref().unwrap_or_default()),
+        ("data-name", &bar.name),
+    ];
+    svg.group(&attributes, |svg| draw(svg, bar, chart, scale, layout));
+}
+
+/// The chart in words, for readers that do not see it.
+fn description(chart: &Bars) -> String {
     let all = chart
         .groups
         .iter()
@@ -160,14 +181,7 @@ pub(super) fn bars(chart: &Bars, wide: bool, id: &str) -> String {
         "" => format!("{}: {}", bar.name, bar.label),
         heading => format!("{heading}, {}: {}", bar.name, bar.label),
     });
-    let words = said.collect::<Vec<_>>().join("; ") + ".";
-    svg.finish(
-        (layout.width, y + 4.0),
-        id,
-        if wide { "wide" } else { "narrow" },
-        &chart.title,
-        &words,
-    )
+    said.collect::<Vec<_>>().join("; ") + "."
 }
 
 /// Space above the first bar, for the unit of the figures or the ticks of ratios.
@@ -191,13 +205,13 @@ fn legend(svg: &mut Svg, chart: &Bars, layout: &Layout) -> f64 {
         if x > 2.0 && x + needed(key.words) > layout.width {
             (x, y) = (2.0, y + 18.0);
         }
-        key.draw(svg, (x, y));
+        key.draw(svg, xy(x, y));
         let most = (layout.width - key.indent() - 8.0) / CHARACTER;
         for (place, line) in broken(key.words, most).iter().enumerate() {
             if place > 0 {
                 (x, y) = (2.0, y + 18.0);
             }
-            svg.text(key.text, (x + key.indent(), y), line);
+            svg.text(key.text, xy(x + key.indent(), y), line);
             x += needed(line);
         }
     }
@@ -233,10 +247,10 @@ impl Key<'_> {
         if self.square.is_some() { 16.0 } else { 2.0 }
     }
 
-    fn draw(&self, svg: &mut Svg, (x, y): (f64, f64)) {
+    fn draw(&self, svg: &mut Svg, Position { x, y }: Position) {
         svg.group(&[("class", &self.colour.class())], |svg| {
             if let Some(class) = self.square {
-                svg.rect(class, (x + 1.0, y - 9.0), (10.0, 10.0));
+                svg.rect(class, xy(x + 1.0, y - 9.0), size(10.0, 10.0));
             }
         });
     }
@@ -286,22 +300,23 @@ fn draw(svg: &mut Svg, bar: &Bar, chart: &Bars, scale: &Scale, layout: &Layout) 
                 (true, _) => "beam hollow",
                 (false, class) => class,
             };
-            svg.rect(class, (layout.plot.0, down), (end - layout.plot.0, thick));
+            let width = end - layout.plot.from;
+            svg.rect(class, xy(layout.plot.from, down), size(width, thick));
         }
         Some(same) => {
             let (low, high) = (scale.at(1.0 - same), scale.at(1.0 + same));
-            svg.rect("band", (low, middle - 8.0), (high - low, 16.0));
+            svg.rect("band", xy(low, middle - 8.0), size(high - low, 16.0));
             svg.line(
                 "base",
-                (scale.at(1.0), middle - 8.0),
-                (scale.at(1.0), middle + 8.0),
+                xy(scale.at(1.0), middle - 8.0),
+                xy(scale.at(1.0), middle + 8.0),
             );
             svg.line(
                 "line",
-                (scale.at(bar.range.0), middle),
-                (scale.at(bar.range.1), middle),
+                xy(scale.at(bar.range.0), middle),
+                xy(scale.at(bar.range.1), middle),
             );
-            svg.marker(bar.colour, (end, middle), "");
+            svg.marker(bar.colour, xy(end, middle), "");
         }
     }
     if chart.same.is_none() {
@@ -311,29 +326,36 @@ fn draw(svg: &mut Svg, bar: &Bar, chart: &Bars, scale: &Scale, layout: &Layout) 
     }
     if let Some(predicted) = bar.predicted {
         let x = scale.at(predicted);
-        svg.line("mark", (x, down - 3.0), (x, down + thick + 3.0));
+        svg.line("mark", xy(x, down - 3.0), xy(x, down + thick + 3.0));
     }
     let name = if bar.ours { "name" } else { "axis" };
-    let room = ((layout.plot.0 - 16.0) / CHARACTER).round() as usize;
+    let room = ((layout.plot.from - 16.0) / CHARACTER).round() as usize;
     match layout.wide {
         true => {
             svg.text(
                 &format!("{name} end"),
-                (layout.plot.0 - 8.0, 16.0),
+                xy(layout.plot.from - 8.0, 16.0),
                 &shortened(&bar.name, room.max(4)),
             );
-            svg.text("tick", (layout.plot.1 + 10.0, 16.0), &bar.label);
+            svg.text("tick", xy(layout.plot.to + 10.0, 16.0), &bar.label);
         }
         false => {
             let left = (layout.width / 6.4) as usize - bar.label.chars().count();
-            svg.text(name, (2.0, 15.0), &shortened(&bar.name, left.max(10)));
-            svg.text("tick end", (layout.width - 4.0, 15.0), &bar.label);
+            svg.text(name, xy(2.0, 15.0), &shortened(&bar.name, left.max(10)));
+            svg.text("tick end", xy(layout.width - 4.0, 15.0), &bar.label);
         }
     }
 }
 
 /// Ratios at the top, with lines from there down; bars that begin at 0 say their figures themselves.
-fn axis(svg: &mut Svg, scale: &Scale, (top, bottom): (f64, f64)) {
+fn axis(
+    svg: &mut Svg,
+    scale: &Scale,
+    Span {
+        from: top,
+        to: bottom,
+    }: Span,
+) {
     let Scale::Ratios { low, high, plot } = scale else {
         return;
     };
@@ -350,11 +372,11 @@ fn axis(svg: &mut Svg, scale: &Scale, (top, bottom): (f64, f64)) {
         }
         svg.line(
             if tick == 1.0 { "base" } else { "grid" },
-            (x, top),
-            (x, bottom),
+            xy(x, top),
+            xy(x, bottom),
         );
-        let middle = x.clamp(plot.0 + TICK / 2.0, plot.1 - TICK / 2.0);
-        svg.text("tick middle", (middle, top - 4.0), &format!("{tick}×"));
+        let middle = x.clamp(plot.from + TICK / 2.0, plot.to - TICK / 2.0);
+        svg.text("tick middle", xy(middle, top - 4.0), &format!("{tick}×"));
         free_from = middle + TICK;
     }
 }

@@ -1,5 +1,6 @@
 //! Draws charts of lines as SVG: plots above one another over one axis.
 
+use super::geometry::{Position, Span, size, span, xy};
 use super::scale::{Spread, Upright, between, tick_label, ticks};
 use super::svg::Svg;
 use crate::views::form::{Colour, Lines, Plot, Point, Series, Stroke};
@@ -46,12 +47,12 @@ struct Area {
 /// The chart with a legend above it; `id` must be unique in the page.
 pub(super) fn lines(chart: &Lines, id: &str) -> String {
     let class = if is_crowded(chart) { "narrow" } else { "panel" };
-    drawn(chart, id, (Names::Above, class))
+    drawn(chart, id, Names::Above, class)
 }
 
 /// The chart over the whole width of a page, with names at the ends of its lines; none if a legend is short enough.
 pub(super) fn wide(chart: &Lines, id: &str) -> Option<String> {
-    is_crowded(chart).then(|| drawn(chart, id, (Names::AtEnds, "wide")))
+    is_crowded(chart).then(|| drawn(chart, id, Names::AtEnds, "wide"))
 }
 
 /// Whether a legend would have more lines than a reader can keep apart.
@@ -59,7 +60,7 @@ fn is_crowded(chart: &Lines) -> bool {
     chart.plots.first().is_some_and(has_many)
 }
 
-fn drawn(chart: &Lines, id: &str, (place, class): (Names, &str)) -> String {
+fn drawn(chart: &Lines, id: &str, place: Names, class: &str) -> String {
     let mut svg = Svg::default();
     let (width, right) = widths(chart, place);
     let edge = if chart.across.log { EDGE } else { 0.0 };
@@ -75,7 +76,7 @@ fn drawn(chart: &Lines, id: &str, (place, class): (Names, &str)) -> String {
     let heights = chart.plots.iter().map(|plot| height(plot, place));
     let bottom = top + heights.sum::<f64>() + gaps;
     if let Some((x, words)) = &chart.band {
-        band(&mut svg, across.at(*x), (top, bottom), words, right);
+        band(&mut svg, across.at(*x), span(top, bottom), words, right);
     }
     for plot in &chart.plots {
         let bottom = top + height(plot, place);
@@ -85,16 +86,16 @@ fn drawn(chart: &Lines, id: &str, (place, class): (Names, &str)) -> String {
             names(
                 &mut svg,
                 plot,
-                |last| (across.at(last.x), up.at(last.y)),
+                |last| xy(across.at(last.x), up.at(last.y)),
                 area,
             );
         }
         top = bottom + 38.0;
     }
     ticks_across(&mut svg, chart, across, bottom + 17.0);
-    svg.text("axis end", (right, bottom + 34.0), chart.across.title);
+    svg.text("axis end", xy(right, bottom + 34.0), chart.across.title);
     svg.finish(
-        (width, bottom + 42.0),
+        size(width, bottom + 42.0),
         id,
         class,
         &chart.title,
@@ -124,29 +125,33 @@ fn height(plot: &Plot, place: Names) -> f64 {
 }
 
 /// Writes the name of each line at its end: as high as its last point, or as near to that as other names allow.
-fn names(svg: &mut Svg, plot: &Plot, at: impl Fn(&Point) -> (f64, f64), area: Area) {
+fn names(svg: &mut Svg, plot: &Plot, at: impl Fn(&Point) -> Position, area: Area) {
     let end = |series: &'_ &Series| Some(at(series.points.last()?));
     let mut named: Vec<&Series> = plot.series.iter().filter(|it| end(it).is_some()).collect();
     named.sort_by(|a, b| {
-        let y = |series| end(series).map_or(0.0, |(_, y)| y);
+        let y = |series| end(series).map_or(0.0, |end| end.y);
         y(a).total_cmp(&y(b))
     });
-    let ends: Vec<(f64, f64)> = named.iter().filter_map(end).collect();
-    let wanted: Vec<f64> = ends.iter().map(|(_, y)| *y).collect();
-    let places = apart(&wanted, NAME, (area.top, area.bottom));
-    for ((series, (x, y)), place) in named.into_iter().zip(ends).zip(places) {
+    let ends: Vec<Position> = named.iter().filter_map(end).collect();
+    let wanted: Vec<f64> = ends.iter().map(|end| end.y).collect();
+    let places = apart(&wanted, NAME, span(area.top, area.bottom));
+    for ((series, end), place) in named.into_iter().zip(ends).zip(places) {
         let beside = area.right + LEAD;
         svg.group(&[("class", &series.colour.class())], |svg| {
-            let lead = [(x + 5.0, y), (area.right + 2.0, y), (beside - 4.0, place)];
+            let lead = [
+                xy(end.x + 5.0, end.y),
+                xy(area.right + 2.0, end.y),
+                xy(beside - 4.0, place),
+            ];
             svg.path("lead", &lead);
-            svg.text("axis", (beside, place + 4.0), &series.name);
+            svg.text("axis", xy(beside, place + 4.0), &series.name);
         });
     }
 }
 
 /// Places in ascending order, as near to those that are wanted as they can be, with this distance between them.
-fn apart(wanted: &[f64], distance: f64, (top, bottom): (f64, f64)) -> Vec<f64> {
-    let mut free_from = top;
+fn apart(wanted: &[f64], distance: f64, within: Span) -> Vec<f64> {
+    let mut free_from = within.from;
     let mut places: Vec<f64> = wanted
         .iter()
         .map(|y| {
@@ -155,7 +160,7 @@ fn apart(wanted: &[f64], distance: f64, (top, bottom): (f64, f64)) -> Vec<f64> {
             place
         })
         .collect();
-    let mut free_to = bottom;
+    let mut free_to = within.to;
     for place in places.iter_mut().rev() {
         *place = place.min(free_to);
         free_to = *place - distance;
@@ -178,11 +183,12 @@ fn legend(svg: &mut Svg, chart: &Lines, right: f64) -> f64 {
             (x, y) = (2.0, y + 18.0);
         }
         svg.group(&[("class", &series.colour.class())], |svg| {
-            svg.line(stroke(series, many), (x, y - 4.0), (x + 22.0, y - 4.0));
+            let start = xy(x, y - 4.0);
+            svg.line(stroke(series, many), start, xy(x + 22.0, y - 4.0));
             if series.stroke != Stroke::Bound {
-                svg.marker(series.colour, (x + 11.0, y - 4.0), "");
+                svg.marker(series.colour, xy(x + 11.0, y - 4.0), "");
             }
-            svg.text("axis", (x + 27.0, y), &series.name);
+            svg.text("axis", xy(x + 27.0, y), &series.name);
         });
         x += needed + 12.0;
     }
@@ -190,17 +196,18 @@ fn legend(svg: &mut Svg, chart: &Lines, right: f64) -> f64 {
 }
 
 /// A highlighted value across all plots, with its words.
-fn band(svg: &mut Svg, x: f64, (top, bottom): (f64, f64), words: &str, right: f64) {
-    svg.rect("band", (x - 9.0, top - 8.0), (18.0, bottom - top + 8.0));
+fn band(svg: &mut Svg, x: f64, plots: Span, words: &str, right: f64) {
+    let height = plots.to - plots.from + 8.0;
+    svg.rect("band", xy(x - 9.0, plots.from - 8.0), size(18.0, height));
     let half = words.chars().count() as f64 * CHARACTER / 2.0;
     let middle = x.clamp(LEFT + half, (right - half).max(LEFT + half));
-    svg.text("use middle", (middle, 14.0), words);
+    svg.text("use middle", xy(middle, 14.0), words);
 }
 
 /// Draws a plot and returns its upright axis; none if it has nothing to draw.
 fn draw(svg: &mut Svg, plot: &Plot, across: Spread, area: Area) -> Option<Upright> {
     let Area { top, bottom, right } = area;
-    svg.text("axis", (2.0, top - 14.0), &plot.title);
+    svg.text("axis", xy(2.0, top - 14.0), &plot.title);
     let points = || plot.series.iter().flat_map(|series| &series.points);
     let most = points()
         .map(|point| point.range.1.max(point.y))
@@ -211,11 +218,11 @@ fn draw(svg: &mut Svg, plot: &Plot, across: Spread, area: Area) -> Option<Uprigh
     let least = points()
         .map(|point| point.range.0.min(point.y))
         .fold(most, f64::min);
-    let up = Upright::new((least, most), plot.ticks, plot.log, (bottom, top));
+    let up = Upright::new(span(least, most), plot.ticks, plot.log, span(bottom, top));
     for (place, tick) in up.ticks.iter().enumerate() {
         let (y, class) = (up.at(*tick), if place == 0 { "base" } else { "grid" });
-        svg.line(class, (LEFT, y), (right, y));
-        svg.text("tick end", (LEFT - 6.0, y + 4.0), &up.label(*tick));
+        svg.line(class, xy(LEFT, y), xy(right, y));
+        svg.text("tick end", xy(LEFT - 6.0, y + 4.0), &up.label(*tick));
     }
     let many = has_many(plot);
     // Bounds first, so that they lie behind what they bound.
@@ -232,7 +239,7 @@ fn draw(svg: &mut Svg, plot: &Plot, across: Spread, area: Area) -> Option<Uprigh
 }
 
 fn draw_series(svg: &mut Svg, series: &Series, across: Spread, up: &Upright, many: bool) {
-    let at = |point: &Point| (across.at(point.x), up.at(point.y));
+    let at = |point: &Point| xy(across.at(point.x), up.at(point.y));
     if series.stroke != Stroke::Marks {
         svg.path(
             stroke(series, many),
@@ -249,11 +256,12 @@ fn draw_series(svg: &mut Svg, series: &Series, across: Spread, up: &Upright, man
         .filter(|_| series.stroke != Stroke::Bound)
     {
         let x = across.at(point.x);
-        svg.interval("bar", x, (up.at(point.range.0), up.at(point.range.1)));
+        let range = span(up.at(point.range.0), up.at(point.range.1));
+        svg.interval("bar", x, range);
         svg.marker(series.colour, at(point), &point.hint);
     }
     for point in &series.crosses {
-        svg.cross((across.at(point.x), up.bottom() - 8.0), &point.hint);
+        svg.cross(xy(across.at(point.x), up.bottom() - 8.0), &point.hint);
     }
 }
 
@@ -292,7 +300,7 @@ fn ticks_across(svg: &mut Svg, chart: &Lines, across: Spread, y: f64) {
         };
         let half = text.chars().count() as f64 * 3.3 + 2.0;
         if across.at(place) - half >= free_from {
-            svg.text("tick middle", (across.at(place), y), &text);
+            svg.text("tick middle", xy(across.at(place), y), &text);
             free_from = across.at(place) + half;
         }
     }
@@ -304,12 +312,10 @@ mod tests {
 
     #[test]
     fn names_at_the_ends_of_lines_do_not_overlap() {
-        assert_eq!(apart(&[10.0, 50.0], 15.0, (0.0, 90.0)), [10.0, 50.0]);
-        assert_eq!(apart(&[10.0, 12.0], 15.0, (0.0, 90.0)), [10.0, 25.0]);
-        assert_eq!(
-            apart(&[85.0, 86.0, 90.0], 15.0, (0.0, 90.0)),
-            [60.0, 75.0, 90.0]
-        );
+        let whole = span(0.0, 90.0);
+        assert_eq!(apart(&[10.0, 50.0], 15.0, whole), [10.0, 50.0]);
+        assert_eq!(apart(&[10.0, 12.0], 15.0, whole), [10.0, 25.0]);
+        assert_eq!(apart(&[85.0, 86.0, 90.0], 15.0, whole), [60.0, 75.0, 90.0]);
     }
 
     #[test]
@@ -321,8 +327,8 @@ mod tests {
                 ..Series::default()
             };
             let mut svg = Svg::default();
-            svg.marker(colour, (0.0, 0.0), "");
-            let marker = svg.finish((1.0, 1.0), "", "", "", "");
+            svg.marker(colour, xy(0.0, 0.0), "");
+            let marker = svg.finish(size(1.0, 1.0), "", "", "", "");
             (colour.class(), stroke(&series, true), marker)
         };
         let looks: std::collections::HashSet<_> = (0..18).map(look).collect();

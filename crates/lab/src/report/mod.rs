@@ -3,6 +3,7 @@
 mod bars;
 mod braille;
 mod csv;
+mod geometry;
 mod html;
 mod index;
 mod json;

@@ -1,5 +1,6 @@
 //! Axes: round numbers that span the data, and values turned into positions.
 
+use super::geometry::{Span, span};
 use crate::views::form::Across;
 
 /// Round numbers from 0 to at least `most`. The steps are 1, 2, 2.5 or 5 times a power of ten that need `fewest` to
@@ -63,20 +64,15 @@ pub(super) struct Upright {
 }
 
 impl Upright {
-    /// An axis that spans `least` to `most`; with `log` both are above 0.
-    pub(super) fn new(
-        (least, most): (f64, f64),
-        steps: usize,
-        log: bool,
-        (from, to): (f64, f64),
-    ) -> Upright {
-        let log = log && least > 0.0;
+    /// An axis that spans these values, which are above 0 with `log`, at these heights.
+    pub(super) fn new(values: Span, steps: usize, log: bool, heights: Span) -> Upright {
+        let log = log && values.from > 0.0;
         let ticks = if log {
-            decades(least, most)
+            decades(values.from, values.to)
         } else {
-            ticks(most, steps)
+            ticks(values.to, steps)
         };
-        let scale = Spread::over(&ticks, log, (from, to));
+        let scale = Spread::over(&ticks, log, heights);
         Upright { ticks, scale }
     }
 
@@ -152,11 +148,11 @@ pub(super) struct Spread {
 
 impl Spread {
     pub(super) fn new(across: &Across, from: f64, to: f64) -> Spread {
-        Spread::over(&across.grid, across.log, (from, to))
+        Spread::over(&across.grid, across.log, span(from, to))
     }
 
     /// The least and the greatest of these values at the ends, or 0 and the greatest in proportion.
-    fn over(values: &[f64], log: bool, (from, to): (f64, f64)) -> Spread {
+    fn over(values: &[f64], log: bool, Span { from, to }: Span) -> Spread {
         let high = values.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
         let low = values.iter().copied().fold(high, f64::min);
         let log = log && low > 0.0;
@@ -201,12 +197,13 @@ mod tests {
     fn a_logarithmic_axis_begins_and_ends_at_its_ticks() {
         assert_eq!(decades(97.0, 18_306.0), [50.0, 100.0, 1e3, 1e4, 2e4]);
         assert_eq!(decades(120.0, 1_800.0), [100.0, 200.0, 500.0, 1e3, 2e3]);
-        let up = Upright::new((97.0, 18_306.0), 5, true, (200.0, 0.0));
+        let up = Upright::new(span(97.0, 18_306.0), 5, true, span(200.0, 0.0));
         assert_eq!(
             [10.0, 1e3, 1e5].map(|y| up.at(y).round()),
             [200.0, 100.0, 0.0]
         );
-        assert_eq!(Upright::new((0.0, 7.0), 4, true, (0.0, 1.0)).ticks[0], 0.0);
+        let from_zero = Upright::new(span(0.0, 7.0), 4, true, span(0.0, 1.0));
+        assert_eq!(from_zero.ticks[0], 0.0);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Writes SVG: text that stays text, lines, markers. Colours come from the page's style sheet.
 
+use super::geometry::{Position, Size, Span};
 use crate::views::form::Colour;
 
 const STYLE: &str = include_str!("page.css");
@@ -47,7 +48,7 @@ impl Svg {
     /// The element; `id` must be unique in the page.
     pub(super) fn finish(
         self,
-        size: (f64, f64),
+        size: Size,
         id: &str,
         class: &str,
         title: &str,
@@ -60,7 +61,7 @@ impl Svg {
             self.inner
         );
         let (view, named) = (
-            format!("0 0 {} {}", n(size.0), n(size.1)),
+            format!("0 0 {} {}", n(size.width), n(size.height)),
             format!("{id}t {id}d"),
         );
         tag(
@@ -79,10 +80,10 @@ impl Svg {
         self.inner += &tag(name, attributes, inner);
     }
 
-    pub(super) fn path(&mut self, class: &str, points: &[(f64, f64)]) {
-        let step = |(place, (x, y)): (usize, &(f64, f64))| {
+    pub(super) fn path(&mut self, class: &str, points: &[Position]) {
+        let step = |(place, point): (usize, &Position)| {
             let letter = if place == 0 { 'M' } else { 'L' };
-            format!("{letter}{} {}", n(*x), n(*y))
+            format!("{letter}{} {}", n(point.x), n(point.y))
         };
         let data: String = points.iter().enumerate().map(step).collect();
         if !data.is_empty() {
@@ -91,22 +92,22 @@ impl Svg {
     }
 
     /// A round dot on each point, all in one element.
-    pub(super) fn dots(&mut self, points: &[(f64, f64)]) {
+    pub(super) fn dots(&mut self, points: &[Position]) {
         let data: String = points
             .iter()
-            .map(|(x, y)| format!("M{} {}h0", n(*x), n(*y)))
+            .map(|point| format!("M{} {}h0", n(point.x), n(point.y)))
             .collect();
         if !data.is_empty() {
             self.add("path", &[("class", "dots"), ("d", &data)], "");
         }
     }
 
-    pub(super) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
+    pub(super) fn line(&mut self, class: &str, from: Position, to: Position) {
         self.path(class, &[from, to]);
     }
 
     /// An interval as an upright line with feet; nothing where it is shorter than its own lines.
-    pub(super) fn interval(&mut self, class: &str, x: f64, (from, to): (f64, f64)) {
+    pub(super) fn interval(&mut self, class: &str, x: f64, Span { from, to }: Span) {
         if (to - from).abs() < 1.5 {
             return;
         }
@@ -126,8 +127,8 @@ impl Svg {
         self.add("path", &[("class", class), ("d", &data)], "");
     }
 
-    pub(super) fn rect(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64)) {
-        let at = [n(x), n(y), n(width), n(height)];
+    pub(super) fn rect(&mut self, class: &str, corner: Position, size: Size) {
+        let at = [n(corner.x), n(corner.y), n(size.width), n(size.height)];
         let attributes = [
             ("class", class),
             ("x", &at[0]),
@@ -139,7 +140,7 @@ impl Svg {
     }
 
     /// `class` decides colour, weight and anchor (`end`, `middle`).
-    pub(super) fn text(&mut self, class: &str, (x, y): (f64, f64), text: &str) {
+    pub(super) fn text(&mut self, class: &str, Position { x, y }: Position, text: &str) {
         self.add(
             "text",
             &[("class", class), ("x", &n(x)), ("y", &n(y))],
@@ -148,7 +149,7 @@ impl Svg {
     }
 
     /// The shape of one of several, with a tooltip when `hint` is not empty.
-    pub(super) fn marker(&mut self, colour: Colour, (x, y): (f64, f64), hint: &str) {
+    pub(super) fn marker(&mut self, colour: Colour, Position { x, y }: Position, hint: &str) {
         let place = colour.place() % Colour::ALL;
         // Colours that are used again have hollow shapes where they had full ones, and full ones where they had hollow
         // ones.
@@ -162,7 +163,7 @@ impl Svg {
     }
 
     /// A cross, for a row that is not ranked.
-    pub(super) fn cross(&mut self, (x, y): (f64, f64), hint: &str) {
+    pub(super) fn cross(&mut self, Position { x, y }: Position, hint: &str) {
         self.hinted(
             "cross",
             &format!("M{} {}m-4-4l8 8m0-8l-8 8", n(x), n(y)),
@@ -208,6 +209,7 @@ pub(super) fn standalone(chart: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::geometry::{size, xy};
     use super::*;
 
     #[test]
@@ -215,12 +217,12 @@ mod tests {
         let safe = "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;\u{fffd}";
         assert_eq!(escape("<b a=\"1\" c='2'>&\u{0}"), safe);
         let mut svg = Svg::default();
-        svg.text("x", (1.0, 2.25), "<script>");
-        svg.marker(Colour::Of(0), (1.0, 1.0), "\"><script>");
+        svg.text("x", xy(1.0, 2.25), "<script>");
+        svg.marker(Colour::Of(0), xy(1.0, 1.0), "\"><script>");
         svg.group(&[("data-language", "\"><script>")], |svg| {
-            svg.rect("a", (0.0, 0.0), (1.0, 1.0))
+            svg.rect("a", xy(0.0, 0.0), size(1.0, 1.0))
         });
-        let text = svg.finish((10.0, 10.0), "a", "c", "</title>", "<desc>");
+        let text = svg.finish(size(10.0, 10.0), "a", "c", "</title>", "<desc>");
         assert!(
             !text.contains("<script>") && !text.contains("</title></title>"),
             "{text}"

@@ -11,8 +11,8 @@ use super::servers::Servers;
 use super::service::Late;
 use super::trial::Runner;
 use super::{
-    Account, BesideRound, Driver, DriverError, Elsewhere, Hello, Later, Limits, Pinning, Round,
-    Seen, Start, effect,
+    BesideRound, Driver, DriverError, Elsewhere, Hello, Later, Limits, Pinning, Round, Seen, Start,
+    Work, effect,
 };
 use crate::plan::{Cell, ServiceTime, Trial, trials};
 use crate::spec::{BASELINE_LOADER, Manifest, Skill, Sweep, Target, Usage};
@@ -351,12 +351,12 @@ impl Session<'_> {
 }
 
 /// The work since its last turn without that of the measured part, between these counts.
-fn beside(round: &Round, before: (u64, Account), after: (u64, Account)) -> BesideRound {
-    let all = after.1.total_since(&before.1);
+fn beside(round: &Round, before: Work, after: Work) -> BesideRound {
+    let all = after.account.total_since(&before.account);
     let measured = Duration::from_nanos(round.cpu_user_ns + round.cpu_system_ns);
     BesideRound {
         cpu_ns: u64::try_from(all.saturating_sub(measured).as_nanos()).unwrap_or(u64::MAX),
-        requests: (after.0 - before.0).saturating_sub(round.count),
+        requests: (after.requests - before.requests).saturating_sub(round.count),
     }
 }
 

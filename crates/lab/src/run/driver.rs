@@ -39,6 +39,15 @@ const TO_FOLLOW: Duration = Duration::from_millis(500);
 /// How often the memory of its processes is read while it works.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(30);
 
+/// What a driver has done in its life, up to some moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Work {
+    /// Requests that it was told to send.
+    pub requests: u64,
+    /// The CPU time that its processes have used.
+    pub account: Account,
+}
+
 /// A client's driver: its process, and the conversation with it.
 #[derive(Debug)]
 pub struct Driver {
@@ -310,13 +319,12 @@ impl Driver {
         members::descriptors(&self.process.members())
     }
 
-    /// Requests that it was told to send in its life, and the CPU time that its processes have used: while it is stopped, until
-    /// it was.
-    pub fn work(&self) -> (u64, Account) {
-        (
-            self.requested,
-            self.at_rest.unwrap_or_else(|| self.account()),
-        )
+    /// What it has done so far; while it is stopped, until it was.
+    pub fn work(&self) -> Work {
+        Work {
+            requests: self.requested,
+            account: self.at_rest.unwrap_or_else(|| self.account()),
+        }
     }
 
     /// Peak of its resident memory since then, in KiB.

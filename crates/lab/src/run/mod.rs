@@ -45,7 +45,7 @@ pub use authorities::Authorities;
 pub use call::{Call, CallReply};
 pub use conductor::{Event, Setup, refuse_what_cannot_be, sweep};
 pub use cores::{Pinning, choose_cores, on_core};
-pub use driver::Driver;
+pub use driver::{Driver, Work};
 pub use effect::server as server_for;
 pub use extras::Files;
 pub use fact::{Fact, Isolation, Seen};

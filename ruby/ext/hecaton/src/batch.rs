@@ -128,7 +128,8 @@ impl Batch {
     /// An empty batch.
     pub fn new(
         ruby: &Ruby,
-        (engine, client): (Arc<Engine>, hecaton::Client),
+        engine: Arc<Engine>,
+        client: hecaton::Client,
         template: Arc<Template>,
         concurrency: usize,
         limits: Limits,
@@ -240,8 +241,10 @@ impl Batch {
         let request = match (request, &extras.source) {
             (Ok(request), Some(native)) => {
                 let ruby_queue = inner.ruby_queue.get_or_insert_default().clone();
-                let notes = (ruby_queue, self.held.next_tag());
-                Ok(request::with_source(ruby, request, native, notes)?)
+                let tag = self.held.next_tag();
+                Ok(request::with_source(
+                    ruby, request, native, ruby_queue, tag,
+                )?)
             }
             (request, _) => request,
         };

@@ -200,7 +200,7 @@ impl Client {
         let (engine, derived) = this.engine(ruby)?;
         let client = derived.unwrap_or_else(|| engine.client.clone());
         let template = this.template.clone();
-        Batch::new(ruby, (engine, client), template, concurrency, limits)
+        Batch::new(ruby, engine, client, template, concurrency, limits)
     }
 
     /// This client's part in the batch of another.
@@ -301,7 +301,7 @@ fn needs(
     let ruby_queue = Arc::new(RubyQueue::default());
     let (mut client, mut request) = (client.clone(), request);
     if let Some((native, _)) = source {
-        request = request::with_source(ruby, request, &native, (ruby_queue.clone(), 0))?;
+        request = request::with_source(ruby, request, &native, ruby_queue.clone(), 0)?;
     }
     let mut hook_calls = None;
     if !ruby_hooks.is_none() {

@@ -75,7 +75,7 @@ pub fn failure(ruby: &Ruby, error: &Failure) -> [Value; 3] {
 pub fn refused(ruby: &Ruby, error: &InvalidUrl) -> [Value; 3] {
     let write_url = |record: &mut Vec<u8>| record.extend_from_slice(error.url().as_bytes());
     let record = written(ruby, &[], |record| {
-        add_times(record, Duration::ZERO, &[], (0, 0));
+        add_times(record, Duration::ZERO, &[], Behind::default());
         add_way(record, write_url, &[]);
     });
     let facts = ruby.ary_new_from_values(&[
@@ -104,7 +104,10 @@ pub fn of_stream(ruby: &Ruby, stream: &Streaming) -> Value {
     };
     let record = written(ruby, stream.attempts(), |record| {
         let (elapsed, trailers) = (stream.elapsed(), stream.trailer_block());
-        let behind = (redirects.len(), trailers.len());
+        let behind = Behind {
+            redirects: redirects.len(),
+            trailers: trailers.len(),
+        };
         add_times(record, elapsed, stream.attempts(), behind);
         add_way(record, write_url, redirects);
         record.extend_from_slice(stream.header_block());
@@ -149,10 +152,10 @@ fn facts(ruby: &Ruby, error: &Failure) -> RArray {
         error.url().into_value_with(ruby),
         error.to_string().into_value_with(ruby),
         error.os_error().into_value_with(ruby),
+        reason(ruby, error.reason()),
         error.is_given().into_value_with(ruby),
     ])
 }
-        reason(ruby, error.reason()),
 
 /// The header fields and the trailers of a record; none if it is invalid.
 pub fn blocks(record: &[u8]) -> Option<(&[u8], &[u8])> {
@@ -189,7 +192,10 @@ fn failure_record(ruby: &Ruby, error: &Failure) -> RString {
     let write_url = |record: &mut Vec<u8>| record.extend_from_slice(error.url().as_bytes());
     written(ruby, error.attempts(), |record| {
         let redirects = error.redirects();
-        let behind = (redirects.len(), 0);
+        let behind = Behind {
+            redirects: redirects.len(),
+            trailers: 0,
+        };
         add_times(record, error.elapsed(), error.attempts(), behind);
         add_way(record, write_url, redirects);
     })
@@ -198,7 +204,7 @@ fn failure_record(ruby: &Ruby, error: &Failure) -> RString {
 /// A record of a connection that was opened without a request.
 pub fn connection(ruby: &Ruby, attempts: &[Attempt]) -> RString {
     written(ruby, attempts, |record| {
-        add_times(record, Duration::ZERO, attempts, (0, 0));
+        add_times(record, Duration::ZERO, attempts, Behind::default());
         add_way(record, |_| (), &[]);
     })
 }
@@ -211,7 +217,10 @@ fn response_record(ruby: &Ruby, response: &Response) -> RString {
     written(ruby, response.attempts(), |record| {
         let redirects = response.redirects();
         let trailers = response.trailer_block();
-        let behind = (redirects.len(), trailers.len());
+        let behind = Behind {
+            redirects: redirects.len(),
+            trailers: trailers.len(),
+        };
         add_times(record, response.elapsed(), response.attempts(), behind);
         add_way(record, write_url, redirects);
         record.extend_from_slice(response.header_block());
@@ -256,15 +265,18 @@ fn add_way(record: &mut Vec<u8>, write_url: impl FnOnce(&mut Vec<u8>), redirects
     }
 }
 
-/// Adds the times, and the lengths of the later parts: how many redirects, and how many bytes of trailers.
-fn add_times(
-    record: &mut Vec<u8>,
-    elapsed: Duration,
-    attempts: &[Attempt],
-    (redirects, trailers): (usize, usize),
-) {
+/// What follows the attempts of a record.
+#[derive(Clone, Copy, Default)]
+struct Behind {
+    redirects: usize,
+    /// In bytes.
+    trailers: usize,
+}
+
+/// Adds the times, and the lengths of the later parts.
+fn add_times(record: &mut Vec<u8>, elapsed: Duration, attempts: &[Attempt], behind: Behind) {
     record.extend_from_slice(&nanoseconds(Some(elapsed)).to_le_bytes());
-    for count in [attempts.len(), redirects, trailers, 0] {
+    for count in [attempts.len(), behind.redirects, behind.trailers, 0] {
         record.extend_from_slice(&(count as u32).to_le_bytes());
     }
     for attempt in attempts {

@@ -190,7 +190,8 @@ pub fn with_source(
     ruby: &Ruby,
     request: Request,
     source: &BodySource,
-    (ruby_queue, number): (Arc<RubyQueue>, usize),
+    ruby_queue: Arc<RubyQueue>,
+    number: usize,
 ) -> Result<Request, Error> {
     let (pieces, length) = source.source(ruby_queue, number);
     let checked = request.body_from(pieces, length).checked();
@@ -291,7 +292,6 @@ pub fn given_in<T: OptionValue>(
     ))
 }
 
-/// An ArgumentError.
 /// An InvalidURL, which is an ArgumentError.
 fn invalid_url(ruby: &Ruby, error: &InvalidUrl) -> Result<Error, Error> {
     let hecaton: RModule = ruby.class_object().const_get("Hecaton")?;
@@ -301,6 +301,7 @@ fn invalid_url(ruby: &Ruby, error: &InvalidUrl) -> Result<Error, Error> {
     Ok(raised.into())
 }
 
+/// An ArgumentError.
 pub fn invalid(ruby: &Ruby, message: String) -> Error {
     Error::new(ruby.exception_arg_error(), message)
 }

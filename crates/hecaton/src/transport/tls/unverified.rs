@@ -28,7 +28,8 @@ pub(super) enum Rules {
 /// Checks the signature of a handshake with the key of this certificate.
 pub(super) fn check_signature(
     rules: Rules,
-    (message, signature): (&[u8], &DigitallySignedStruct),
+    message: &[u8],
+    signature: &DigitallySignedStruct,
     certificate: &CertificateDer<'_>,
     known: &WebPkiSupportedAlgorithms,
 ) -> Result<HandshakeSignatureValid, Error> {

@@ -145,7 +145,8 @@ impl ServerCertVerifier for Verifier {
         if self.authority.is_none() {
             return check_signature(
                 Rules::Tls12,
-                (message, signature),
+                message,
+                signature,
                 certificate,
                 &self.algorithms,
             );
@@ -162,7 +163,8 @@ impl ServerCertVerifier for Verifier {
         if self.authority.is_none() {
             return check_signature(
                 Rules::Tls13,
-                (message, signature),
+                message,
+                signature,
                 certificate,
                 &self.algorithms,
             );
