@@ -1,5 +1,7 @@
 //! A shootout as a view: every client at one job, ranked.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::common::*;
@@ -180,6 +182,39 @@ fn tied(ranking: &Ranking) -> bool {
 
 fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
     let baseline = run.plan.baseline.as_deref().unwrap_or_default();
+    let line = |line: &mut Line, it: &&Entry| {
+        line.language = language(run, &it.row.client);
+        line.look = if it.row.rejected.is_some() && !it.reference {
+            Look::Rejected
+        } else {
+            Look::Plain
+        };
+    };
+    let columns = columns(run, baseline);
+    let mut table = Table::of("All figures", entries, columns).each(entries, line);
+    let mut ranked = ranking.ranked.iter();
+    if !ranked.any(|entry| entry.row.client == baseline) {
+        let words = format!("{baseline} was rejected, so there are no ratios to it");
+        table = table.note(words);
+    }
+    if let Some(words) = about_ranges(ranking) {
+        table = table.note(words);
+    }
+    table = table.marks(INTERVAL.0, INTERVAL.1).marks(TUNED.0, TUNED.1);
+    if let Some(words) = newer(run) {
+        table = table.note(words);
+    }
+    if let Some(words) = about_generators(entries) {
+        table = table.note(words);
+    }
+    match ranking.ranked.is_empty() {
+        true => table,
+        false => table.note("the server's log confirms of all that are ranked: no error, no duplicate, as many in flight as required"),
+    }
+}
+
+/// The figures of any run, and after the first of them those of a shootout.
+fn columns<'a>(run: &'a Document, baseline: &str) -> Vec<Shown<'a, &'a Entry>> {
     let mut own = figures(|it: &&Entry| &it.row).into_iter().map(less_wanted);
     let mut columns = vec![col("client", 0, |it: &&Entry| named(run, it)).words()];
     columns.extend(own.next());
@@ -196,52 +231,33 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
         col("boot\nms", 7, |it: &&Entry| optional(it.boot_ms, small)),
     ]);
     columns.extend(own);
-    let line = |line: &mut Line, it: &&Entry| {
-        line.language = language(run, &it.row.client);
-        line.look = if it.row.rejected.is_some() && !it.reference {
-            Look::Rejected
-        } else {
-            Look::Plain
-        };
-    };
-    let mut table = Table::of("All figures", entries, columns).each(entries, line);
-    let mut ranked = ranking.ranked.iter();
-    if !ranked.any(|entry| entry.row.client == baseline) {
-        table = table.note(format!(
-            "{baseline} was rejected, so there are no ratios to it"
-        ));
-    }
-    let range = ranking
-        .ranked
-        .iter()
-        .filter_map(|entry| entry.ratio)
-        .find(|ratio| ratio.confidence.is_none());
-    if let Some(ratio) = range {
-        let rounds = plural(ratio.samples as u64, "round");
-        table = table.note(format!(
-            "( ) is the range of {rounds}, too few for a confidence interval"
-        ));
-    }
-    table = table.marks(INTERVAL.0, INTERVAL.1).marks(TUNED.0, TUNED.1);
-    if let Some(words) = newer(run) {
-        table = table.note(words);
-    }
+    columns
+}
+
+/// What parentheses mean, if any ratio is followed by a range in them.
+fn about_ranges(ranking: &Ranking) -> Option<String> {
+    let mut ratios = ranking.ranked.iter().filter_map(|entry| entry.ratio);
+    let ratio = ratios.find(|ratio| ratio.confidence.is_none())?;
+    let rounds = plural(ratio.samples as u64, "round");
+    Some(format!(
+        "( ) is the range of {rounds}, too few for a confidence interval"
+    ))
+}
+
+/// What the load generators among these entries are, if there are any.
+fn about_generators(entries: &[&Entry]) -> Option<String> {
     let generators: Vec<&str> = entries
         .iter()
         .filter(|it| it.reference)
         .map(|it| it.row.client.as_str())
         .collect();
-    if !generators.is_empty() {
-        table = table.note(format!(
+    (!generators.is_empty()).then(|| {
+        format!(
             "(reference) {}: load generators, not clients: they parse nothing, read no body and send no ids, so nothing of \
              them can be verified",
             generators.join(", ")
-        ));
-    }
-    match ranking.ranked.is_empty() {
-        true => table,
-        false => table.note("the server's log confirms of all that are ranked: no error, no duplicate, as many in flight as required"),
-    }
+        )
+    })
 }
 
 /// Columns that a shootout drops first, because its page has them in the table of the server's view.
@@ -257,51 +273,16 @@ fn less_wanted<T>(column: Shown<T>) -> Shown<T> {
 /// The speeds of all that are ranked, in the colours of their languages.
 fn bars(run: &Document, ranking: &Ranking) -> Bars {
     let baseline = run.plan.baseline.as_deref().unwrap_or_default();
-    let mut languages: Vec<String> = Vec::new();
-    for name in ranking
-        .ranked
-        .iter()
-        .filter_map(|entry| language(run, &entry.row.client))
-    {
-        if !languages.contains(&name) {
-            languages.push(name);
-        }
-    }
-    languages.sort();
-    let bar = |entry: &Entry| {
-        let language = language(run, &entry.row.client);
-        let place = language
-            .as_ref()
-            .and_then(|name| languages.iter().position(|other| other == name));
-        let ratio = entry
-            .ratio
-            .map_or_else(String::new, |ratio| format!(" · {}", times(ratio.value)));
-        let tie = match entry.letters.as_str() {
-            "" => String::new(),
-            letters => format!(" · {letters}"),
-        };
-        Bar {
-            name: named(run, entry),
-            value: entry.row.requests_per_second,
-            range: speed_range(&entry.row),
-            label: format!("{}{ratio}{tie}", figure(entry.row.requests_per_second)),
-            colour: Colour::Of(place.unwrap_or(0)),
-            hollow: is_tuned(run, entry),
-            ours: runs_our_engine(run, &entry.row.client),
-            language,
-            ..Bar::default()
-        }
-    };
-    let bars: Vec<Bar> = ranking.ranked.iter().map(bar).collect();
+    let languages = languages(run, ranking);
+    let ranked = ranking.ranked.iter();
+    let bars: Vec<Bar> = ranked.map(|entry| bar(run, &languages, entry)).collect();
     let tuned = bars.iter().any(|bar| bar.hollow);
     let tuned = tuned.then(|| Sign::Hollow(format!("{}: {}", TUNED.0, TUNED.1)));
     let ties = tied(ranking).then_some("a, b, …: clients that share a letter cannot be told apart");
     let ties = ties.map(|words| Sign::Name(words.into()));
     let signs = tuned.into_iter().chain(signs(run, &bars)).chain(ties);
-    let base = ranking
-        .ranked
-        .iter()
-        .find(|entry| entry.row.client == baseline);
+    let mut ranked = ranking.ranked.iter();
+    let base = ranked.find(|entry| entry.row.client == baseline);
     Bars {
         name: "shootout".into(),
         title: "Requests per second of each client".into(),
@@ -320,6 +301,39 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
             "{BAR_ENDS} Ratios are paired: the median over blocks, which is not the ratio of the medians."
         ),
         ..Bars::default()
+    }
+}
+
+/// The languages of all that are ranked, each once, in the order of their names.
+fn languages(run: &Document, ranking: &Ranking) -> Vec<String> {
+    let ranked = ranking.ranked.iter();
+    let names = ranked.filter_map(|entry| language(run, &entry.row.client));
+    names.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// The bar of a client, whose colour is the place of its language.
+fn bar(run: &Document, languages: &[String], entry: &Entry) -> Bar {
+    let language = language(run, &entry.row.client);
+    let place = language
+        .as_ref()
+        .and_then(|name| languages.iter().position(|other| other == name));
+    let ratio = entry
+        .ratio
+        .map_or_else(String::new, |ratio| format!(" · {}", times(ratio.value)));
+    let tie = match entry.letters.as_str() {
+        "" => String::new(),
+        letters => format!(" · {letters}"),
+    };
+    Bar {
+        name: named(run, entry),
+        value: entry.row.requests_per_second,
+        range: speed_range(&entry.row),
+        label: format!("{}{ratio}{tie}", figure(entry.row.requests_per_second)),
+        colour: Colour::Of(place.unwrap_or(0)),
+        hollow: is_tuned(run, entry),
+        ours: runs_our_engine(run, &entry.row.client),
+        language,
+        ..Bar::default()
     }
 }
 

@@ -87,65 +87,62 @@ fn bars(run: &Document, groups: &[&Group], bytes: usize, concurrency: f64) -> Ba
 
 /// p99 of all clients over the rate; p50 where no row has enough latencies for p99. The budget is a line of its own.
 pub(super) fn latency_over_rate(groups: &[&Group], bytes: usize, budget_ms: Option<f64>) -> Lines {
-    let rows = || groups.iter().flat_map(|group| group.valid());
-    let (title, latency): (_, fn(&Row) -> Option<f64>) =
-        match rows().any(|row| row.p99_ms.is_some()) {
-            true => ("p99 in ms", |row| row.p99_ms),
-            false => ("p50 in ms", |row| row.p50_ms),
-        };
-    let point = |row: &Row| {
-        let y = latency(row)?;
-        let range = match (row.p99_low_ms, row.p99_high_ms) {
-            (Some(low), Some(high)) => (low, high),
-            _ => (y, y),
-        };
-        let hint = format!("{}: {title} {}", at(row), small(y));
-        Some(Point {
-            x: across(row),
-            y,
-            range,
-            hint,
-        })
+    let mut rows = groups.iter().flat_map(|group| group.valid());
+    let (title, latency): (_, fn(&Row) -> Option<f64>) = match rows.any(|row| row.p99_ms.is_some())
+    {
+        true => ("p99 in ms", |row| row.p99_ms),
+        false => ("p50 in ms", |row| row.p50_ms),
     };
-    let mut series: Vec<Series> = groups
-        .iter()
-        .map(|group| Series {
-            name: group.name.clone(),
-            colour: group.colour(),
-            stroke: Stroke::Line,
-            points: group.valid().filter_map(point).collect(),
-            crosses: Vec::new(),
-        })
-        .collect();
-    let grid = grid(groups);
-    if let (Some(budget), Some(first), Some(last)) = (budget_ms, grid.first(), grid.last()) {
-        let ends = [*first, *last].map(|x| Point {
-            x,
-            y: budget,
-            range: (budget, budget),
-            hint: String::new(),
-        });
-        series.push(Series {
-            name: format!("budget of {} ms", figure(budget)),
-            stroke: Stroke::Bound,
-            points: ends.into(),
-            ..Series::default()
-        });
-    }
+    let point = |row: &Row| Some(latency_point(row, title, latency(row)?));
+    let of_client = |group: &&Group| Series {
+        name: group.name.clone(),
+        colour: group.colour(),
+        stroke: Stroke::Line,
+        points: group.valid().filter_map(point).collect(),
+        crosses: Vec::new(),
+    };
+    let mut series: Vec<Series> = groups.iter().map(of_client).collect();
+    series.extend(budget_ms.and_then(|budget| budget_line(&grid(groups), budget)));
     let heading = format!("Latency over the rate, {}", body_words(bytes));
-    all_clients(
-        groups,
-        bytes,
-        heading,
-        Plot {
-            title: title.into(),
-            height: 220.0,
-            most: 0.0,
-            ticks: 5,
-            log: true,
-            series,
-        },
-    )
+    let plot = Plot {
+        title: title.into(),
+        height: 220.0,
+        most: 0.0,
+        ticks: 5,
+        log: true,
+        series,
+    };
+    all_clients(groups, bytes, heading, plot)
+}
+
+/// The latency `y` of a row, with its interval if that is known.
+fn latency_point(row: &Row, title: &str, y: f64) -> Point {
+    let range = match (row.p99_low_ms, row.p99_high_ms) {
+        (Some(low), Some(high)) => (low, high),
+        _ => (y, y),
+    };
+    Point {
+        x: across(row),
+        y,
+        range,
+        hint: format!("{}: {title} {}", at(row), small(y)),
+    }
+}
+
+/// A level line from the first to the last rate; none without rates.
+fn budget_line(grid: &[f64], budget: f64) -> Option<Series> {
+    let ends = [*grid.first()?, *grid.last()?].map(|x| Point {
+        x,
+        y: budget,
+        range: (budget, budget),
+        hint: String::new(),
+    });
+    Some(Series {
+        name: format!("budget of {} ms", figure(budget)),
+        stroke: Stroke::Bound,
+        points: ends.into(),
+        ..Series::default()
+    })
 }
 
 /// A chart with a line for each client, in one plot.
@@ -241,28 +238,35 @@ fn speeds(group: &Group, bound: bool) -> Series {
 
 /// The plots of one client, below one another.
 pub(super) fn panel(group: &Group) -> Lines {
-    let series = |stroke, value: fn(&Row) -> Option<f64>| {
-        let point = |row: &Row| {
-            let y = value(row)?;
-            let hint = match stroke {
-                Stroke::Marks => format!("{}: CPU {} %", at(row), figure(y)),
-                _ => String::new(),
-            };
-            Some(Point {
-                x: across(row),
-                y,
-                range: (y, y),
-                hint,
-            })
-        };
-        Series {
-            name: String::new(),
-            colour: group.colour(),
-            stroke,
-            points: group.valid().filter_map(point).collect(),
-            crosses: Vec::new(),
-        }
-    };
+    let body = body_words(group.bytes);
+    Lines {
+        name: format!("{}-{}", group.name.replace(" loader", ""), group.bytes),
+        heading: format!("{}, {body}", group.name),
+        title: format!(
+            "{}, {body}: requests per second, CPU, latency and memory",
+            group.name
+        ),
+        width: NARROW,
+        across: axis(&[group]),
+        plots: panel_plots(group),
+        band: group.recommended().map(use_it),
+        words: in_words(group),
+    }
+}
+
+/// Where the recommended row lies, and what is said of it.
+fn use_it(row: &Row) -> (f64, String) {
+    (
+        row.load.concurrency as f64,
+        format!(
+            "recommended: {} in flight, {} requests/s",
+            count(row.load.concurrency),
+            figure(row.requests_per_second)
+        ),
+    )
+}
+
+fn panel_plots(group: &Group) -> Vec<Plot> {
     let plot = |title: &str, height, most, series| Plot {
         title: title.into(),
         height,
@@ -271,59 +275,48 @@ pub(super) fn panel(group: &Group) -> Lines {
         log: false,
         series,
     };
+    let cpu = panel_series(group, Stroke::Marks, |row| Some(row.cpu_percentage));
     let latency = match group.valid().any(|row| row.p50_ms.or(row.p99_ms).is_some()) {
         true => "latency in ms: p50 as a line, p99 dashed",
         false => "latency: the driver reports none",
     };
-    let use_it = |row: &Row| {
-        (
-            row.load.concurrency as f64,
-            format!(
-                "recommended: {} in flight, {} requests/s",
-                count(row.load.concurrency),
-                figure(row.requests_per_second)
-            ),
-        )
+    let latencies = vec![
+        panel_series(group, Stroke::Dashed, |row| row.p99_ms),
+        panel_series(group, Stroke::Line, |row| row.p50_ms),
+    ];
+    let memory = panel_series(group, Stroke::Line, |row| Some(row.peak_rss_mb));
+    vec![
+        Plot {
+            ticks: 4,
+            ..plot("requests/s", 170.0, 0.0, vec![speeds(group, false)])
+        },
+        plot("CPU % of one core", 66.0, 100.0, vec![cpu]),
+        plot(latency, 72.0, 0.0, latencies),
+        plot("peak memory in MB", 62.0, 0.0, vec![memory]),
+    ]
+}
+
+/// One figure of all rows; marks say it in words too.
+fn panel_series(group: &Group, stroke: Stroke, value: fn(&Row) -> Option<f64>) -> Series {
+    let point = |row: &Row| {
+        let y = value(row)?;
+        let hint = match stroke {
+            Stroke::Marks => format!("{}: CPU {} %", at(row), figure(y)),
+            _ => String::new(),
+        };
+        Some(Point {
+            x: across(row),
+            y,
+            range: (y, y),
+            hint,
+        })
     };
-    Lines {
-        name: format!("{}-{}", group.name.replace(" loader", ""), group.bytes),
-        heading: format!("{}, {}", group.name, body_words(group.bytes)),
-        title: format!(
-            "{}, {}: requests per second, CPU, latency and memory",
-            group.name,
-            body_words(group.bytes)
-        ),
-        width: NARROW,
-        across: axis(&[group]),
-        plots: vec![
-            Plot {
-                ticks: 4,
-                ..plot("requests/s", 170.0, 0.0, vec![speeds(group, false)])
-            },
-            plot(
-                "CPU % of one core",
-                66.0,
-                100.0,
-                vec![series(Stroke::Marks, |row| Some(row.cpu_percentage))],
-            ),
-            plot(
-                latency,
-                72.0,
-                0.0,
-                vec![
-                    series(Stroke::Dashed, |row| row.p99_ms),
-                    series(Stroke::Line, |row| row.p50_ms),
-                ],
-            ),
-            plot(
-                "peak memory in MB",
-                62.0,
-                0.0,
-                vec![series(Stroke::Line, |row| Some(row.peak_rss_mb))],
-            ),
-        ],
-        band: group.recommended().map(use_it),
-        words: in_words(group),
+    Series {
+        name: String::new(),
+        colour: group.colour(),
+        stroke,
+        points: group.valid().filter_map(point).collect(),
+        crosses: Vec::new(),
     }
 }
 

@@ -19,78 +19,15 @@ use tables::{advised, table};
 /// The whole view; a run that did not end recommends nothing.
 pub(super) fn view(run: &Document, findings: &Findings) -> View {
     let groups = groups(run, findings);
-    let bodies: BTreeSet<usize> = groups.iter().map(|group| group.bytes).collect();
-    let of = |bytes: usize| {
-        groups
-            .iter()
-            .filter(move |group| group.bytes == bytes)
-            .collect::<Vec<_>>()
-    };
-    let all: Vec<Verdict> = findings
-        .verdicts
-        .iter()
-        .map(|it| verdict(it, &groups))
-        .collect();
-    let (general, of_clients): (Vec<_>, Vec<_>) =
-        all.iter().cloned().partition(|it| it.subject.is_empty());
-    let sentences = || verdicts(run, || Block::Verdicts(all.clone()));
-    let remaining = || verdicts(run, || Block::Verdicts(general.clone()));
+    let sweep = Sweep::new(run, findings, &groups);
     let at_rates = &findings.rates;
-    let advised = || match at_rates.is_empty() {
-        true => Block::Table(advised(run, &groups)),
-        false => Block::Table(super::rates::table(run, at_rates)),
-    };
-    let charts = |bytes| match at_rates.is_empty() {
-        true => overview(run, &of(bytes), bytes, &groups),
-        false => {
-            let budget = run.plan.budget.p99_ms;
-            Some(Chart::Lines(latency_over_rate(&of(bytes), bytes, budget)))
-        }
-    };
-    let all = bodies.iter().filter_map(|bytes| charts(*bytes)).collect();
-    let mut sections = vec![
-        Section::new("", Media::PAGE, vec![advised(), Block::Charts(all)]),
-        Section::new("", Media::PAGE, vec![remaining()]),
-        Section::new("", Media::MARKDOWN, vec![sentences()]),
-    ];
-    for bytes in &bodies {
-        let chart = Block::Charts(charts(*bytes).into_iter().collect());
-        let blocks = vec![Block::Table(table(run, &of(*bytes), *bytes)), chart];
-        sections.push(Section::new(heading(run, *bytes), Media::TEXT, blocks));
-    }
-    sections.push(Section::new(
-        "Verdict",
-        Media::TERMINAL,
-        vec![advised(), sentences()],
-    ));
-    let lines = groups.iter().map(|group| {
-        let title = format!("{}, {}", group.name, body_words(group.bytes));
-        Witnessed::of(title, run, group.rows.iter().copied())
-    });
-    sections.extend(seen("client and body", &lines.collect::<Vec<_>>()));
+    let mut sections = sweep.summary();
+    sections.extend(sweep.seen());
     sections.extend(rejected_rows(findings));
     sections.extend(warnings(run, findings.rows.iter()));
-    if run.unfinished.is_none() && !of_clients.is_empty() {
-        let said = vec![Block::Verdicts(of_clients)];
-        sections.push(Section::new("Each client in words", Media::PAGE, said).folded());
-    }
-    let latencies: Vec<Chart> = bodies
-        .iter()
-        .flat_map(|bytes| percentiles(&of(*bytes), *bytes))
-        .collect();
-    if !latencies.is_empty() {
-        let charts = vec![Block::Charts(latencies)];
-        sections.push(Section::new("Latency from p50 to p99.9", Media::PAGE, charts).folded());
-    }
-    let panels = groups.iter().map(|group| Chart::Lines(panel(group)));
-    let panels = vec![Block::Charts(panels.collect())];
-    sections
-        .push(Section::new("Each client: CPU, latency and memory", Media::PAGE, panels).folded());
-    for bytes in &bodies {
-        let title = format!("{}: all figures", capital(&body_words(*bytes)));
-        let table = Block::Table(table(run, &of(*bytes), *bytes));
-        sections.push(Section::new(title, Media::PAGE, vec![table]).folded());
-    }
+    sections.extend(sweep.in_words());
+    sections.extend(sweep.all_charts());
+    sections.extend(sweep.all_figures());
     sections.extend(left_out(run));
     sections.extend(ending(run, how_to_read(run)));
     View {
@@ -105,6 +42,124 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
         job: job(run),
         sections,
         ..of_run(run, findings)
+    }
+}
+
+/// The contents of the view's sections.
+struct Sweep<'a> {
+    run: &'a Document,
+    rates: &'a [AtRate],
+    groups: &'a [Group<'a>],
+    /// Sizes of the responses.
+    bodies: BTreeSet<usize>,
+    verdicts: Vec<Verdict>,
+}
+
+impl<'a> Sweep<'a> {
+    fn new(run: &'a Document, findings: &'a Findings, groups: &'a [Group<'a>]) -> Sweep<'a> {
+        let verdicts = findings.verdicts.iter();
+        Sweep {
+            run,
+            rates: &findings.rates,
+            groups,
+            bodies: groups.iter().map(|group| group.bytes).collect(),
+            verdicts: verdicts.map(|it| verdict(it, groups)).collect(),
+        }
+    }
+
+    fn of(&self, bytes: usize) -> Vec<&'a Group<'a>> {
+        let all = self.groups.iter();
+        all.filter(|group| group.bytes == bytes).collect()
+    }
+
+    fn sentences(&self) -> Block {
+        verdicts(self.run, || Block::Verdicts(self.verdicts.clone()))
+    }
+
+    fn advised(&self) -> Block {
+        match self.rates.is_empty() {
+            true => Block::Table(advised(self.run, self.groups)),
+            false => Block::Table(super::rates::table(self.run, self.rates)),
+        }
+    }
+
+    /// All clients in one chart: their speeds, or their latencies at rates.
+    fn chart(&self, bytes: usize) -> Option<Chart> {
+        let groups = self.of(bytes);
+        match self.rates.is_empty() {
+            true => overview(self.run, &groups, bytes, self.groups),
+            false => {
+                let budget = self.run.plan.budget.p99_ms;
+                Some(Chart::Lines(latency_over_rate(&groups, bytes, budget)))
+            }
+        }
+    }
+
+    fn table(&self, bytes: usize) -> Block {
+        Block::Table(table(self.run, &self.of(bytes), bytes))
+    }
+
+    /// What each medium says first.
+    fn summary(&self) -> Vec<Section> {
+        let charts = self.bodies.iter().filter_map(|bytes| self.chart(*bytes));
+        let charts = Block::Charts(charts.collect());
+        let general = self.verdicts.iter().filter(|it| it.subject.is_empty());
+        let general = || Block::Verdicts(general.cloned().collect());
+        let mut sections = vec![
+            Section::new("", Media::PAGE, vec![self.advised(), charts]),
+            Section::new("", Media::PAGE, vec![verdicts(self.run, general)]),
+            Section::new("", Media::MARKDOWN, vec![self.sentences()]),
+        ];
+        for bytes in &self.bodies {
+            let chart = Block::Charts(self.chart(*bytes).into_iter().collect());
+            let blocks = vec![self.table(*bytes), chart];
+            sections.push(Section::new(heading(self.run, *bytes), Media::TEXT, blocks));
+        }
+        let blocks = vec![self.advised(), self.sentences()];
+        sections.push(Section::new("Verdict", Media::TERMINAL, blocks));
+        sections
+    }
+
+    fn seen(&self) -> Vec<Section> {
+        let lines = self.groups.iter().map(|group| {
+            let title = format!("{}, {}", group.name, body_words(group.bytes));
+            Witnessed::of(title, self.run, group.rows.iter().copied())
+        });
+        seen("client and body", &lines.collect::<Vec<_>>())
+    }
+
+    /// The sentences about single clients; none if the run did not end.
+    fn in_words(&self) -> Option<Section> {
+        let of_clients = self.verdicts.iter().filter(|it| !it.subject.is_empty());
+        let of_clients: Vec<Verdict> = of_clients.cloned().collect();
+        let says = self.run.unfinished.is_none() && !of_clients.is_empty();
+        let blocks = vec![Block::Verdicts(of_clients)];
+        says.then(|| Section::new("Each client in words", Media::PAGE, blocks).folded())
+    }
+
+    /// Percentiles of all clients, and the panels of each.
+    fn all_charts(&self) -> Vec<Section> {
+        let bodies = self.bodies.iter();
+        let latencies = bodies.flat_map(|bytes| percentiles(&self.of(*bytes), *bytes));
+        let latencies: Vec<Chart> = latencies.collect();
+        let panels = self.groups.iter().map(|group| Chart::Lines(panel(group)));
+        let folded = |title: &str, charts| {
+            Section::new(title, Media::PAGE, vec![Block::Charts(charts)]).folded()
+        };
+        let mut sections = Vec::new();
+        if !latencies.is_empty() {
+            sections.push(folded("Latency from p50 to p99.9", latencies));
+        }
+        let title = "Each client: CPU, latency and memory";
+        sections.push(folded(title, panels.collect()));
+        sections
+    }
+
+    fn all_figures(&self) -> impl Iterator<Item = Section> {
+        self.bodies.iter().map(|bytes| {
+            let title = format!("{}: all figures", capital(&body_words(*bytes)));
+            Section::new(title, Media::PAGE, vec![self.table(*bytes)]).folded()
+        })
     }
 }
 
