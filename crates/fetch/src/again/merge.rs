@@ -34,68 +34,94 @@ pub struct Round<'a> {
 /// Writes a part's results anew, with the records of a round. To do so twice changes nothing. Returns how many inputs
 /// keep a good record, because nothing answered them.
 pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<u64> {
-    let (new, old) = (round.new, folder.result(part));
-    let mut news = News::of(folder, round, part)?;
     let draft = folder.part(part).join("merged.jsonl.zst");
     let refused = |error: io::Error| Error::Failed(sentence("write", &draft, &error));
-    let mut results = ResultsWriter::create(&draft).map_err(refused)?;
-    let mut tally = Tally::default();
-    let mut aside = Aside::default();
-    let mut add = |line: &[u8], aside: &mut Aside| {
-        if round.repairs {
-            aside.used(line)?;
-        }
-        match head_of(line) {
-            _ if is_followed(line) => tally.pages += 1,
-            Some((_, outcome, ok)) => tally.count(outcome, ok),
-            None => {}
-        }
-        results.add_lines(line)
+    let mut news = News::of(folder, round, part)?;
+    let stays = news.stays.len();
+    let mut merged = Merged {
+        results: ResultsWriter::create(&draft).map_err(refused)?,
+        tally: Tally::default(),
+        aside: Aside::default(),
+        repairs: round.repairs,
     };
-    let mut keep = |line: &[u8]| {
-        let number = number_of(line)?;
-        match news.unchanged.remove(&number) {
-            Some(new) => add(&confirmed(line, &new)?, &mut aside),
-            None if is_followed(line) && news.go_on.get(&number) > Some(&page_of(line)?) => {
-                add(line, &mut aside)
-            }
-            None if news.newer.contains(number) && round.repairs => aside.replaced(line),
-            None if news.newer.contains(number) => Ok(()),
-            None => add(line, &mut aside),
-        }
-    };
-    match round.repairs {
-        true => each_readable(&old, &mut keep).map(drop)?,
-        false => each_result(folder, part, &mut keep)?,
-    }
-    // Those that are unchanged are written, unless nothing older is there.
-    each(new, &mut |line, number| match head_of(line) {
-        _ if news.stays.contains(number) => Ok(()),
-        Some((_, Outcome::Unchanged, _)) if !news.unchanged.contains_key(&number) => Ok(()),
-        _ => add(line, &mut aside),
-    })?;
-    results.finish().map_err(refused)?;
+    merged.add_old(folder, &mut news, part)?;
+    merged.add_new(round, &news)?;
+    merged.results.finish().map_err(refused)?;
     let commit =
         load(folder, part)?.ok_or_else(|| Error::failed(format!("part {part} is not done")))?;
-    if tally.records != commit.tally.records {
-        let (found, needed) = (tally.records, commit.tally.records);
+    let old = folder.result(part);
+    if merged.tally.records != commit.tally.records {
+        let (found, needed) = (merged.tally.records, commit.tally.records);
         return Err(Error::failed(format!(
             "{} would have {found} of its {needed} records after the round, so it stays as it is",
             old.display()
         )));
     }
-    aside.set(folder)?;
+    merged.aside.set(folder)?;
     fs::rename(&draft, &old)
         .and_then(|()| sync_folder_of(&old))
         .map_err(at("write", &old))?;
     let commit = Commit {
-        tally,
+        tally: merged.tally,
         round: round.id.map(str::to_owned),
         ..commit
     };
     let text = serde_json::to_vec_pretty(&commit).expect("numbers become JSON");
     write_whole(&folder.commit(part), &text)?;
-    Ok(news.stays.len())
+    Ok(stays)
+}
+
+/// The records of a part after a round, as they are written.
+struct Merged {
+    results: ResultsWriter,
+    tally: Tally,
+    aside: Aside,
+    /// Whether the round replaces what is lost of damaged results.
+    repairs: bool,
+}
+
+impl Merged {
+    fn add(&mut self, line: &[u8]) -> io::Result<()> {
+        if self.repairs {
+            self.aside.used(line)?;
+        }
+        match head_of(line) {
+            _ if is_followed(line) => self.tally.pages += 1,
+            Some((_, outcome, ok)) => self.tally.count(outcome, ok),
+            None => {}
+        }
+        self.results.add_lines(line)
+    }
+
+    /// Adds the older records that stay. Takes the new records of unchanged inputs off the news.
+    fn add_old(&mut self, folder: &Folder, news: &mut News, part: u32) -> Result<()> {
+        let repairs = self.repairs;
+        let mut keep = |line: &[u8]| {
+            let number = number_of(line)?;
+            match news.unchanged.remove(&number) {
+                Some(new) => self.add(&confirmed(line, &new)?),
+                None if is_followed(line) && news.go_on.get(&number) > Some(&page_of(line)?) => {
+                    self.add(line)
+                }
+                None if news.newer.contains(number) && repairs => self.aside.replaced(line),
+                None if news.newer.contains(number) => Ok(()),
+                None => self.add(line),
+            }
+        };
+        match repairs {
+            true => each_readable(&folder.result(part), &mut keep).map(drop),
+            false => each_result(folder, part, &mut keep),
+        }
+    }
+
+    /// Adds the round's records. Those that are unchanged are written, unless nothing older is there.
+    fn add_new(&mut self, round: &Round<'_>, news: &News) -> Result<()> {
+        each(round.new, &mut |line, number| match head_of(line) {
+            _ if news.stays.contains(number) => Ok(()),
+            Some((_, Outcome::Unchanged, _)) if !news.unchanged.contains_key(&number) => Ok(()),
+            _ => self.add(line),
+        })
+    }
 }
 
 /// The inputs of which a round has new records.

@@ -23,22 +23,46 @@ pub(crate) fn encode(
     forward: Option<&Forward>,
     out: &mut Vec<u8>,
 ) -> bool {
-    let Request {
-        method,
-        target,
-        host,
-        fields,
-        body,
-        ..
-    } = request;
-    out.put_slice(method.as_str().as_bytes());
+    put_request_line(request, forward, out);
+    put_default_fields(request, config, out);
+    let origin = request.flags.has_proxy_authorization && forward.is_none();
+    match origin || request.flags.has_empty || expects_in_vain(request) {
+        false => out.put_slice(&request.fields),
+        true => put_some(request, origin, out),
+    }
+    if let Some(forward) = forward {
+        forward.write_authorization(&request.fields, out);
+    }
+    if let Some(options) = &request.options {
+        out.put_slice(options.digest.as_ref().map_or(&[], |digest| &digest.field));
+    }
+    put_framing(request, out);
+    out.put_slice(b"\r\n");
+    match &request.body {
+        Body::Whole(bytes) if bytes.len() <= SMALL_BODY && !waits_to_send(request, config) => {
+            out.put_slice(bytes);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Writes the method, the target as the origin or the proxy takes it, and the host.
+#[inline]
+fn put_request_line(request: &Request, forward: Option<&Forward>, out: &mut Vec<u8>) {
+    out.put_slice(request.method.as_str().as_bytes());
     out.put_slice(b" ");
     match forward {
-        None => out.put_slice(target.as_str().as_bytes()),
+        None => out.put_slice(request.target.as_str().as_bytes()),
         Some(forward) => forward.write_target(request, out),
     }
     out.put_slice(b" HTTP/1.1\r\nHost: ");
-    out.put_slice(host);
+    out.put_slice(&request.host);
+}
+
+/// Ends the line of the host, and writes the fields that a request has unless it names others.
+#[inline]
+fn put_default_fields(request: &Request, config: &Config, out: &mut Vec<u8>) {
     if !request.flags.has_user_agent {
         out.put_slice(b"\r\nUser-Agent: ");
         out.put_slice(config.user_agent.as_bytes());
@@ -53,18 +77,12 @@ pub(crate) fn encode(
             out.put_slice(part.as_bytes());
         }
     }
-    let origin = request.flags.has_proxy_authorization && forward.is_none();
-    match origin || request.flags.has_empty || expects_in_vain(request) {
-        false => out.put_slice(fields),
-        true => put_some(request, origin, out),
-    }
-    if let Some(forward) = forward {
-        forward.write_authorization(fields, out);
-    }
-    if let Some(options) = &request.options {
-        out.put_slice(options.digest.as_ref().map_or(&[], |digest| &digest.field));
-    }
-    match body.length() {
+}
+
+/// Writes how long the body is, or that it comes in chunks.
+#[inline]
+fn put_framing(request: &Request, out: &mut Vec<u8>) {
+    match request.body.length() {
         None => out.put_slice(b"Transfer-Encoding: chunked\r\n"),
         Some(length) if writes_length(request) => {
             out.put_slice(b"Content-Length: ");
@@ -72,14 +90,6 @@ pub(crate) fn encode(
             out.put_slice(b"\r\n");
         }
         Some(_) => {}
-    }
-    out.put_slice(b"\r\n");
-    match body {
-        Body::Whole(bytes) if bytes.len() <= SMALL_BODY && !waits_to_send(request, config) => {
-            out.put_slice(bytes);
-            true
-        }
-        _ => false,
     }
 }
 
