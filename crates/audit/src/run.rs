@@ -183,6 +183,7 @@ pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<
         let began = Instant::now();
         let reply = subject.make(&options)?;
         waited.push(began.elapsed());
+        server.note_return();
         if call.down {
             server.come_up()?;
         }

@@ -31,6 +31,8 @@ pub enum Deed {
     Flood(usize, String),
     /// Waits.
     Pause(Duration),
+    /// Waits until the client has returned from the call, or 3 s are over.
+    Returned,
     /// Waits until the client closes the connection.
     Hold,
     /// Neither reads nor sends anything until the run is over.
@@ -205,6 +207,7 @@ impl TryFrom<String> for Step {
             "flood" => number(rest).map(|(times, text)| Deed::Flood(times as usize, text))?,
             "gzip-zeros" => Deed::Zeros(number(rest)?.0 as usize),
             "pause" => Deed::Pause(Duration::from_millis(number(rest)?.0)),
+            "returned" => Deed::Returned,
             "hold" => Deed::Hold,
             "stuck" => Deed::Stuck,
             "half-close" => Deed::HalfClose,
@@ -257,6 +260,7 @@ mod tests {
     fn a_step_is_a_word_and_what_it_needs() {
         assert_eq!(step("ok").deed, Deed::Fine("ok".into()));
         assert!(step("!close").fault);
+        assert_eq!(step("returned").deed, Deed::Returned);
         assert_eq!(step("send-hex 1f 8b").deed, Deed::SendHex(vec![0x1f, 0x8b]));
         assert_eq!(
             step("drip 20 abc").deed,

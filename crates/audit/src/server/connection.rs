@@ -272,6 +272,7 @@ impl Connection<'_> {
     pub(super) fn rest_of(&mut self, deed: &Deed) -> Result<(), Over> {
         match deed {
             Deed::Pause(time) => sleep(*time, || self.shared.is_over()),
+            Deed::Returned => self.shared.wait_for_return(PATIENCE),
             Deed::Hold => {
                 self.rest.now();
                 loop {

@@ -142,6 +142,11 @@ impl Server {
         self.shared.make_current(call);
     }
 
+    /// Notes that the client has returned from the current call, which a step may wait for.
+    pub fn note_return(&self) {
+        self.shared.note_return();
+    }
+
     /// Waits until the client has closed all connections, at most for `longest`.
     pub fn linger(&self, longest: Duration) {
         self.shared.linger(longest);

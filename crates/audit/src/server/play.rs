@@ -41,6 +41,8 @@ struct State {
     bytes: usize,
     /// The call that is made now; empty if nobody said which.
     current: String,
+    /// Whether the client has returned from it.
+    returned: bool,
     /// How many attempts are being served; those that only wait for the client do not count.
     busy: usize,
     /// Attempts by case, call and stop.
@@ -275,7 +277,21 @@ impl Shared {
 
     /// Says which call is made now.
     pub(super) fn make_current(&self, call: &str) {
-        self.state().current = call.to_owned();
+        let mut state = self.state();
+        (state.current, state.returned) = (call.to_owned(), false);
+    }
+
+    /// Notes that the client has returned from the current call.
+    pub(super) fn note_return(&self) {
+        self.state().returned = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until the client has returned from the current call, at most for `longest`.
+    pub(super) fn wait_for_return(&self, longest: Duration) {
+        let waits = |state: &mut State| !state.returned && !self.stop.load(Ordering::SeqCst);
+        let state = self.state();
+        drop(self.changed.wait_timeout_while(state, longest, waits));
     }
 
     /// Waits until `count` attempts of a call have arrived, at most for `longest`.
