@@ -10,6 +10,8 @@ QUESTIONS = {
     "maintains": "faq.html#who-maintains-it-and-where-can-i-ask",
     "openssl fips": "faq.html#which-tls-library-does-it-use-is-it-fips-validated",
     "sslkeylogfile wireshark": "faq.html#can-wireshark-decrypt-the-traffic-sslkeylogfile",
+    "self-signed certificate": "faq.html#how-do-i-trust-a-self-signed-certificate",
+    "limit requests per second": "faq.html#how-do-i-limit-requests-per-second",
     "dns resolver": "faq.html#are-dns-results-cached-what-if-a-server-moves-to-another-address",
     "websocket": "faq.html#are-websocket-http3-or-grpc-supported",
     "upload file": "faq.html#how-do-i-upload-a-file",

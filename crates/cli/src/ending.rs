@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
-use anyhow::{Error, Result};
+use anyhow::{Error, Result, bail};
 use hecaton_lab::run::{DriverError, Interrupted};
 use hecaton_lab::spec::Usage;
 
@@ -35,10 +35,20 @@ pub const INTERRUPTED: u8 = 130;
 #[error("slower than allowed: {0}")]
 pub struct Worse(pub String);
 
-/// Rows beyond the limits of `--fail-if`, named; ends with status 3.
+/// What is beyond the limits of `--fail-if`, named; ends with status 3.
 #[derive(Debug, thiserror::Error)]
 #[error("beyond a limit of --fail-if: {0}")]
-pub struct Beyond(pub String);
+pub struct Beyond(String);
+
+impl Beyond {
+    /// Fails if anything is beyond a limit.
+    pub fn if_any(failures: impl Iterator<Item = String>) -> Result<()> {
+        match failures.collect::<Vec<_>>().join("; ") {
+            none if none.is_empty() => Ok(()),
+            failures => bail!(Beyond(failures)),
+        }
+    }
+}
 
 /// Prints the error, if there is one, and returns the status.
 pub fn of(result: Result<()>) -> ExitCode {

@@ -7,12 +7,14 @@ use anyhow::{Result, bail};
 use clap::Args;
 use hecaton_lab::findings::stats::median;
 use hecaton_lab::findings::words::{count, figure};
+use hecaton_lab::findings::{Column, Threshold, milliseconds, number};
 use hecaton_lab::run::Interrupted;
 use hecaton_lab::run::program::{Program, Ran};
-use hecaton_lab::spec::Usage;
+use hecaton_lab::spec::{Usage, parse_memory};
 use hecaton_test_server::Delay;
 use serde_json::json;
 
+use crate::ending::Beyond;
 use crate::stop;
 
 /// Runs any program that sends requests, unchanged, and shows what the test server saw.
@@ -41,6 +43,11 @@ pub struct Arguments {
     /// Print the runs as JSON, with the totals of the server's log for each.
     #[arg(long)]
     json: bool,
+    /// End with status 3 if a run is beyond this limit, as in 'time > 2s' or 'duplicates > 0'; may be repeated. Columns:
+    /// time, cpu, requests, speed (requests a second), in-flight, connections, reused, duplicates, cut (responses not
+    /// taken whole), bytes (of bodies), memory.
+    #[arg(long, value_name = "LIMIT", value_parser = limit)]
+    fail_if: Vec<Threshold<Ran>>,
     /// The program and its arguments.
     #[arg(required = true, last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -50,6 +57,7 @@ const EXAMPLES: &str = "\
 Examples:
   hecaton measure -- ruby script.rb {url}/r/1
   hecaton measure -d 20ms -- curl --silent --parallel '{url}/r/[1-200]'
+  hecaton measure --fail-if 'duplicates > 0' --fail-if 'in-flight < 50' -- ruby script.rb {url}
   hecaton measure -r 10 --json -- sh -c 'wget -q -O - $HECATON_URL/r/1'";
 
 /// Runs, prints.
@@ -73,7 +81,21 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         false => table(&runs),
     };
     writeln!(stdout().lock(), "{}", text.trim_end())?;
-    Ok(())
+    within(&runs, &arguments.fail_if)
+}
+
+fn limit(text: &str) -> Result<Threshold<Ran>, String> {
+    let columns = FACTS.iter().map(|(_, column)| column).chain([&MEMORY]);
+    Threshold::parse(text, columns)
+}
+
+/// Fails if a run is beyond a limit, and names each.
+fn within(runs: &[Ran], limits: &[Threshold<Ran>]) -> Result<()> {
+    let failures = limits.iter().flat_map(|limit| {
+        let numbered = (1..).zip(runs);
+        numbered.filter_map(|(number, run)| limit.failure(run, &format!("run {number}")))
+    });
+    Beyond::if_any(failures)
 }
 
 /// The run, if the program did what can be measured.
@@ -93,27 +115,82 @@ fn checked(run: Ran) -> Result<Ran> {
     Ok(run)
 }
 
-/// A line of the table: its name, and the figure of a run.
-type Fact = (&'static str, fn(&Ran) -> f64);
-
-const FACTS: [Fact; 10] = [
-    ("time, ms", |run| run.wall_ns as f64 / 1e6),
-    ("CPU time, ms", |run| run.cpu_ns as f64 / 1e6),
-    ("requests", |run| run.server.requests as f64),
-    ("requests a second", |run| {
-        run.server.requests as f64 / (run.wall_ns as f64 / 1e9)
-    }),
-    ("most in flight", |run| run.server.peak_in_flight as f64),
-    ("connections", |run| run.server.connections as f64),
-    ("requests on a reused connection", |run| {
-        run.server.reused as f64
-    }),
-    ("duplicates of /r/<id>", |run| run.server.duplicates as f64),
-    ("responses not taken whole", |run| run.server.aborted as f64),
-    ("bytes of bodies sent", |run| {
-        run.server.body_bytes_out as f64
-    }),
+/// The lines of the table: the title of each, and its figure with the name that `--fail-if` knows.
+static FACTS: [(&str, Column<Ran>); 10] = [
+    (
+        "time, ms",
+        time("time", |run| Some(run.wall_ns as f64 / 1e6)),
+    ),
+    (
+        "CPU time, ms",
+        time("cpu", |run| Some(run.cpu_ns as f64 / 1e6)),
+    ),
+    (
+        "requests",
+        counted("requests", |run| Some(run.server.requests as f64)),
+    ),
+    (
+        "requests a second",
+        counted("speed", |run| {
+            Some(run.server.requests as f64 / (run.wall_ns as f64 / 1e9))
+        }),
+    ),
+    (
+        "most in flight",
+        counted("in-flight", |run| Some(run.server.peak_in_flight as f64)),
+    ),
+    (
+        "connections",
+        counted("connections", |run| Some(run.server.connections as f64)),
+    ),
+    (
+        "requests on a reused connection",
+        counted("reused", |run| Some(run.server.reused as f64)),
+    ),
+    (
+        "duplicates of /r/<id>",
+        counted("duplicates", |run| Some(run.server.duplicates as f64)),
+    ),
+    (
+        "responses not taken whole",
+        counted("cut", |run| Some(run.server.aborted as f64)),
+    ),
+    (
+        "bytes of bodies sent",
+        counted("bytes", |run| Some(run.server.body_bytes_out as f64)),
+    ),
 ];
+
+/// Not in the table, because it is a bound.
+static MEMORY: Column<Ran> = Column {
+    name: "memory",
+    unit: " MB",
+    read: parse_memory,
+    of: |run| Some(memory_mb(run)),
+};
+
+const fn time(name: &'static str, of: fn(&Ran) -> Option<f64>) -> Column<Ran> {
+    Column {
+        name,
+        unit: " ms",
+        read: milliseconds,
+        of,
+    }
+}
+
+const fn counted(name: &'static str, of: fn(&Ran) -> Option<f64>) -> Column<Ran> {
+    Column {
+        name,
+        unit: "",
+        read: number,
+        of,
+    }
+}
+
+/// The most memory that its largest process can have had.
+fn memory_mb(run: &Ran) -> f64 {
+    run.peak_rss_kb.max(run.least_rss_kb) as f64 / 1e3
+}
 
 /// The facts, a column for each run, with the medians before them if there are several.
 fn table(runs: &[Ran]) -> String {
@@ -122,13 +199,13 @@ fn table(runs: &[Ran]) -> String {
         heads.insert(0, "median".into());
     }
     let mut lines = vec![line("", &heads)];
-    for (name, of) in FACTS {
-        let mut figures: Vec<f64> = runs.iter().map(of).collect();
+    for (title, column) in &FACTS {
+        let mut figures: Vec<f64> = runs.iter().filter_map(column.of).collect();
         if runs.len() > 1 {
             figures.insert(0, median(&figures).unwrap_or(f64::NAN));
         }
         let figures: Vec<String> = figures.into_iter().map(shown).collect();
-        lines.push(line(name, &figures));
+        lines.push(line(title, &figures));
     }
     lines.push(String::new());
     lines.extend(notes(runs));
@@ -152,9 +229,9 @@ fn line(name: &str, cells: &[String]) -> String {
 fn notes(runs: &[Ran]) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(last) = runs.last() {
-        let (peak, least) = (last.peak_rss_kb, last.least_rss_kb);
-        let bound = if peak > least { "at most" } else { "less than" };
-        let most = figure(peak.max(least) as f64 / 1e3);
+        let seen = last.peak_rss_kb > last.least_rss_kb;
+        let bound = if seen { "at most" } else { "less than" };
+        let most = figure(memory_mb(last));
         notes.push(format!(
             "Its largest process had {bound} {most} MB of memory."
         ));

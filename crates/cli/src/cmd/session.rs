@@ -42,7 +42,7 @@ pub struct Common {
     /// Exit with status 3 if this is true of any client's row, such as 'p99 > 50ms'; may be repeated. Columns: p50,
     /// p99, cpu, speed, memory, errors, duplicates.
     #[arg(long, value_name = "LIMIT")]
-    pub fail_if: Vec<Threshold>,
+    pub fail_if: Vec<Threshold<Row>>,
     /// Clients, separated by commas, whose drivers may run as you when no other user can read their files. Their rows
     /// are unverified.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -158,14 +158,11 @@ pub fn measure(experiment: &Experiment, common: &Common, csv: bool) -> Result<()
 }
 
 /// Fails if a row is beyond a limit, and names each.
-fn within(rows: &[Row], limits: &[Threshold]) -> Result<()> {
+fn within(rows: &[Row], limits: &[Threshold<Row>]) -> Result<()> {
     let failures = limits
         .iter()
-        .flat_map(|limit| rows.iter().filter_map(|row| limit.failure(row)));
-    match failures.collect::<Vec<_>>().join("; ") {
-        none if none.is_empty() => Ok(()),
-        failures => bail!(Beyond(failures)),
-    }
+        .flat_map(|limit| rows.iter().filter_map(|row| limit.failure_of_row(row)));
+    Beyond::if_any(failures)
 }
 
 fn begins(experiment: &Experiment, rounds: u64, time: Option<Duration>) -> String {

@@ -55,6 +55,38 @@ fn the_log_of_each_run_counts_what_the_program_sent() {
     }
 }
 
+/// Each column of `--fail-if`, with a limit that the program is within and one that it is not.
+#[test]
+fn a_run_beyond_a_limit_ends_with_status_3() {
+    let limits = [
+        ("time > 1000s", "time > 0.001ms"),
+        ("cpu > 1000s", "cpu > 0.001ms"),
+        ("requests > 3", "requests < 4"),
+        ("speed < 0", "speed > 0"),
+        ("in-flight > 1", "in-flight < 2"),
+        ("connections > 1", "connections >= 1"),
+        ("reused < 2", "reused < 3"),
+        ("duplicates > 1", "duplicates > 0"),
+        ("cut > 0", "cut <= 0"),
+        ("bytes > 600", "bytes >= 600"),
+        ("memory > 100G", "memory > 1M"),
+    ];
+    let ran = |limits: &[&str]| {
+        let mut options = vec!["-r", "1", "-b", "200"];
+        options.extend(limits.iter().flat_map(|limit| ["--fail-if", limit]));
+        measure(&options, &["ruby", "-e", THREE])
+    };
+    let within: Vec<_> = limits.iter().map(|(within, _)| *within).collect();
+    ran(&within).assert(0, &[]);
+    let beyond: Vec<_> = limits.iter().map(|(_, beyond)| *beyond).collect();
+    let named =
+        limits.map(|(_, beyond)| format!("{} of run 1 is", beyond.split(' ').next().unwrap()));
+    let ending = ran(&beyond);
+    ending.assert(3, &named.each_ref().map(String::as_str));
+    assert!(ending.stdout.contains("Unverified"), "{}", ending.stdout);
+    ran(&["p99 > 1ms"]).assert(2, &["no column is called `p99`", "in-flight"]);
+}
+
 #[test]
 fn responses_that_the_program_left_are_shown() {
     let ending = measure(&["-r", "1"], &["ruby", "-e", LEAVES, "{url}"]);

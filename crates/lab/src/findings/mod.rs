@@ -49,7 +49,7 @@ pub use rules::{VERSION as RULES, offence, rejection, warnings};
 pub use server::Server;
 pub use shown_load::ShownLoad;
 pub use stats::EQUIVALENT;
-pub use threshold::Threshold;
+pub use threshold::{Column, Threshold, milliseconds, number};
 pub use trust::{Headroom, Trust, trust};
 pub use truth::{Truth, truth};
 pub use verdict::body_words;

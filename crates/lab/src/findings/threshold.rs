@@ -1,4 +1,4 @@
-//! Limits that a user sets for the rows of a run, as in `p99 > 50ms`: what `--fail-if` is about.
+//! Limits that a user sets for what was measured, as in `p99 > 50ms`: what `--fail-if` is about.
 
 use std::str::FromStr;
 
@@ -6,24 +6,28 @@ use super::Row;
 use super::words::figure;
 use crate::spec::{parse_duration, parse_memory};
 
-/// A condition that no row of a client may meet.
+/// A condition that nothing measured may meet.
 #[derive(Clone, Copy, Debug)]
-pub struct Threshold {
-    column: &'static Column,
+pub struct Threshold<T: 'static> {
+    column: &'static Column<T>,
     sign: Sign,
     limit: f64,
 }
 
-/// A column that a threshold can be about.
+/// A figure of what was measured, which a threshold can be about.
 #[derive(Debug)]
-struct Column {
-    name: &'static str,
-    unit: &'static str,
-    read: fn(&str) -> Result<f64, String>,
-    of: fn(&Row) -> Option<f64>,
+pub struct Column<T> {
+    /// Its name in a threshold.
+    pub name: &'static str,
+    /// What follows the figure in a message.
+    pub unit: &'static str,
+    /// Reads a limit in that unit.
+    pub read: fn(&str) -> Result<f64, String>,
+    /// The figure; none if it is unknown.
+    pub of: fn(&T) -> Option<f64>,
 }
 
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [Column<Row>; 7] = [
     Column {
         name: "p50",
         unit: " ms",
@@ -84,28 +88,41 @@ const SIGNS: [(&str, Sign); 4] = [
     ("<", Sign::Below),
 ];
 
-fn milliseconds(text: &str) -> Result<f64, String> {
+/// Reads a time, such as 50ms or 1.5s.
+///
+/// # Errors
+/// When the text is no time.
+pub fn milliseconds(text: &str) -> Result<f64, String> {
     parse_duration(text).map(|time| time.as_secs_f64() * 1e3)
 }
 
-fn number(text: &str) -> Result<f64, String> {
+/// Reads a number.
+///
+/// # Errors
+/// When the text is no number.
+pub fn number(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite());
     number.ok_or_else(|| format!("`{text}` is not a number; write one as in 1000"))
 }
 
-impl FromStr for Threshold {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Threshold, String> {
+impl<T> Threshold<T> {
+    /// Reads a threshold about one of the columns.
+    ///
+    /// # Errors
+    /// When the text has another form, names no such column, or its limit cannot be read.
+    pub fn parse(
+        text: &str,
+        columns: impl Iterator<Item = &'static Column<T>> + Clone,
+    ) -> Result<Threshold<T>, String> {
         let found = SIGNS.iter().find_map(|(written, sign)| {
             let (name, limit) = text.split_once(written)?;
             Some((name.trim(), *sign, limit.trim()))
         });
         let (name, sign, limit) =
             found.ok_or("write a column, a sign and a limit, as in 'p99 > 50ms'")?;
-        let column = COLUMNS.iter().find(|column| column.name == name);
+        let column = columns.clone().find(|column| column.name == name);
         let column = column.ok_or_else(|| {
-            let names: Vec<_> = COLUMNS.iter().map(|column| column.name).collect();
+            let names: Vec<_> = columns.map(|column| column.name).collect();
             format!(
                 "no column is called `{name}`; there are {}",
                 names.join(", ")
@@ -118,9 +135,20 @@ impl FromStr for Threshold {
             limit,
         })
     }
-}
 
-impl Threshold {
+    /// Why what was measured at a place fails; none if it passes. An unknown figure fails, for nothing shows that it is
+    /// within the limit.
+    pub fn failure(&self, measured: &T, place: &str) -> Option<String> {
+        let Column { name, unit, of, .. } = self.column;
+        match of(measured) {
+            None => Some(format!("{place} has no {name}")),
+            Some(value) if self.is_met(value) => {
+                Some(format!("{name} of {place} is {}{unit}", figure(value)))
+            }
+            Some(_) => None,
+        }
+    }
+
     fn is_met(&self, value: f64) -> bool {
         match self.sign {
             Sign::NotBelow => value >= self.limit,
@@ -129,25 +157,28 @@ impl Threshold {
             Sign::Below => value < self.limit,
         }
     }
+}
 
-    /// Why the row fails; none if it passes. A row whose figure is unknown fails, for nothing shows that it is within
-    /// the limit. The baseline loader is no client, and passes.
-    pub fn failure(&self, row: &Row) -> Option<String> {
-        let Column { name, unit, of, .. } = self.column;
+impl FromStr for Threshold<Row> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Threshold<Row>, String> {
+        Threshold::parse(text, COLUMNS.iter())
+    }
+}
+
+impl Threshold<Row> {
+    /// Why the row fails; none if it passes. The baseline loader is no client, and passes.
+    pub fn failure_of_row(&self, row: &Row) -> Option<String> {
         let place = format!("{} at {} in flight", row.client, row.load.concurrency);
         if row.is_baseline_loader() {
             return None;
         }
         if row.rejected.is_some() {
+            let name = self.column.name;
             return Some(format!("{place} was rejected, so its {name} is unknown"));
         }
-        match of(row) {
-            None => Some(format!("{place} has no {name}")),
-            Some(value) if self.is_met(value) => {
-                Some(format!("{name} of {place} is {}{unit}", figure(value)))
-            }
-            Some(_) => None,
-        }
+        self.failure(row, &place)
     }
 }
 
@@ -164,12 +195,12 @@ mod tests {
                     format!("{} {written} {limit}", column.name),
                     format!("{}{written}{limit}", column.name),
                 ] {
-                    let read: Threshold = text.parse().expect(&text);
+                    let read: Threshold<Row> = text.parse().expect(&text);
                     assert_eq!((read.column.name, read.sign), (column.name, sign), "{text}");
                 }
             }
         }
-        let limit = |text: &str| text.parse::<Threshold>().unwrap().limit;
+        let limit = |text: &str| text.parse::<Threshold<Row>>().unwrap().limit;
         assert_eq!(
             [limit("p99 > 1.5s"), limit("memory > 2G")],
             [1500.0, 2000.0]
@@ -188,7 +219,7 @@ mod tests {
             ("errors > many", "`many` is not a number"),
             ("speed < inf", "`inf` is not a number"),
         ] {
-            let said = text.parse::<Threshold>().unwrap_err();
+            let said = text.parse::<Threshold<Row>>().unwrap_err();
             assert!(said.contains(why), "{text}: {said}");
         }
     }
@@ -197,7 +228,7 @@ mod tests {
     #[test]
     fn a_sign_means_what_it_says() {
         let met = |text: &str| {
-            let threshold: Threshold = text.parse().unwrap();
+            let threshold: Threshold<Row> = text.parse().unwrap();
             [49.0, 50.0, 51.0].map(|value| threshold.is_met(value))
         };
         assert_eq!(met("p99 > 50ms"), [false, false, true]);

@@ -36,7 +36,7 @@ pub struct Program {
 }
 
 /// What one run of a program was seen to do.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Ran {
     /// From its start to its end.
     pub wall_ns: u64,
