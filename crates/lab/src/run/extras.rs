@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use super::scratch::Scratch;
 use crate::spec::{Extras, Target};
 
 /// The files of a run; gone with it.
 #[derive(Debug, Default)]
 pub struct Files {
-    folder: Option<PathBuf>,
+    _folder: Option<Scratch>,
     /// Header fields, a line each.
     pub fields: Option<PathBuf>,
     /// The body.
@@ -28,22 +29,6 @@ pub struct Files {
 }
 
 impl Files {
-    /// An empty folder that others may enter and not list.
-    fn begin() -> Result<Files> {
-        let folder = std::env::temp_dir().join(format!("hecaton-{:016x}", rand::random::<u64>()));
-        let failed = || format!("cannot write {}", folder.display());
-        fs::create_dir(&folder).with_context(failed)?;
-        fs::set_permissions(&folder, Permissions::from_mode(0o711)).with_context(failed)?;
-        Ok(Files {
-            folder: Some(folder),
-            fields: None,
-            body: None,
-            ca: None,
-            urls: None,
-            requests: None,
-        })
-    }
-
     /// Writes what a target has; nothing where that is nothing.
     ///
     /// # Errors
@@ -55,27 +40,33 @@ impl Files {
         if **extras == Extras::default() {
             return Ok(Files::default());
         }
-        let mut files = Files::begin()?;
-        let folder = files.folder.clone().expect("it was just made");
+        let (mut files, scratch) = (Files::default(), folder()?);
+        let folder = scratch.path();
         let failed = || format!("cannot write {}", folder.display());
         if !extras.fields.is_empty() {
-            files.fields = Some(keep(&folder, extras.fields.as_bytes()).with_context(failed)?);
+            files.fields = Some(keep(folder, extras.fields.as_bytes()).with_context(failed)?);
         }
         if !extras.mix.is_empty() {
-            files.urls = Some(keep(&folder, extras.mix.as_bytes()).with_context(failed)?);
+            files.urls = Some(keep(folder, extras.mix.as_bytes()).with_context(failed)?);
         }
         if !extras.har.is_empty() {
-            files.requests = Some(keep(&folder, extras.har.as_bytes()).with_context(failed)?);
+            files.requests = Some(keep(folder, extras.har.as_bytes()).with_context(failed)?);
         }
         if let Some(body) = &extras.body {
-            files.body = Some(keep(&folder, body).with_context(failed)?);
+            files.body = Some(keep(folder, body).with_context(failed)?);
         }
         if let Some(ca) = &extras.ca {
             let pem = fs::read(ca).with_context(|| format!("cannot read {}", ca.display()))?;
-            files.ca = Some(keep(&folder, &pem).with_context(failed)?);
+            files.ca = Some(keep(folder, &pem).with_context(failed)?);
         }
+        files._folder = Some(scratch);
         Ok(files)
     }
+}
+
+fn folder() -> Result<Scratch> {
+    let failed = || format!("cannot write {}", std::env::temp_dir().display());
+    Scratch::unlisted().with_context(failed)
 }
 
 /// Drivers may run as other users, who may read it.
@@ -90,7 +81,7 @@ fn keep(folder: &Path, content: &[u8]) -> io::Result<PathBuf> {
 #[derive(Debug)]
 pub struct DueFile {
     path: PathBuf,
-    _folder: Files,
+    _folder: Scratch,
 }
 
 impl DueFile {
@@ -99,29 +90,21 @@ impl DueFile {
     /// # Errors
     /// When it cannot be written.
     pub fn of(offsets_us: &[u64]) -> Result<DueFile> {
-        let files = Files::begin()?;
+        let folder = folder()?;
         let lines: String = offsets_us
             .iter()
             .map(|offset| format!("{offset}\n"))
             .collect();
-        let folder = files.folder.as_deref().expect("it was just made");
-        let path = keep(folder, lines.as_bytes()).context("cannot write when requests are due")?;
+        let path =
+            keep(folder.path(), lines.as_bytes()).context("cannot write when requests are due")?;
         Ok(DueFile {
             path,
-            _folder: files,
+            _folder: folder,
         })
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-}
-
-impl Drop for Files {
-    fn drop(&mut self) {
-        if let Some(folder) = &self.folder {
-            let _ = fs::remove_dir_all(folder);
-        }
     }
 }

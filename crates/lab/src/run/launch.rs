@@ -1,11 +1,8 @@
 //! Starts a driver's process without what it could harm others by. Whatever cannot be taken from it ends it before its first
 //! word.
 
-use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, chown};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::mpsc::{Sender, channel};
 
@@ -16,8 +13,9 @@ use super::cores::stay_on;
 use super::members;
 use super::user::User;
 
-/// The programs of util-linux that start a driver, each of which becomes the next: in a session of its own, which has no
-/// terminal; without more rights from files, as `sudo` would give them; and killed with the thread that started it.
+/// The programs of util-linux that start a driver. Each becomes the next. `setsid` gives the driver a session of its own,
+/// without a terminal. `setpriv` lets it get no rights from files, as `sudo` would give them, and has it killed with the
+/// thread that started it.
 const LAUNCHER: [&str; 7] = [
     "setsid",
     "setpriv",
@@ -126,36 +124,5 @@ fn started(command: &mut Command) -> io::Result<(Child, Option<Group>)> {
     match group.around(&mut spawn) {
         Some(child) => Ok((child?, Some(group))),
         None => Ok((at_home(spawn)?, None)),
-    }
-}
-
-/// A folder for a driver's temporary files, which only its user may enter; gone with them when it is dropped.
-#[derive(Debug)]
-pub struct Scratch(PathBuf);
-
-impl Scratch {
-    /// Makes one.
-    ///
-    /// # Errors
-    /// When the system's folder for temporary files cannot be written.
-    pub fn of(user: Option<&User>) -> io::Result<Scratch> {
-        let name = format!("hecaton-{:016x}", rand::random::<u64>());
-        let scratch = Scratch(std::env::temp_dir().join(name));
-        DirBuilder::new().mode(0o700).create(&scratch.0)?;
-        if let Some(user) = user {
-            chown(&scratch.0, Some(user.id), Some(user.id))?;
-        }
-        Ok(scratch)
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }

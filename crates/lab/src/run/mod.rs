@@ -29,6 +29,7 @@ pub mod program;
 mod reach;
 mod receipt;
 mod round;
+mod scratch;
 mod servers;
 mod service;
 mod stranger;

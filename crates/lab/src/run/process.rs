@@ -10,10 +10,11 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, getpgid};
 
 use super::cgroup::Group;
-use super::launch::{Limits, Scratch, launch, launcher};
+use super::launch::{Limits, launch, launcher};
 use super::lines::{self, Line};
 use super::log::Log;
 use super::members;
+use super::scratch::Scratch;
 use super::user::User;
 use crate::spec::Manifest;
 
