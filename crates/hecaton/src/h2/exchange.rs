@@ -164,8 +164,8 @@ impl StreamPermit {
         if let Some(why) = self.malformed() {
             return protocol(phase, why, Some(reason::Reason::ResponseMalformed));
         }
-        let mut failure = Failure::new(Kind::Protocol, phase, explain(error, &self.link))
-            .for_reason(reason_of(error, &self.link));
+        let why = explain(error, &self.link);
+        let mut failure = Failure::new(Kind::Protocol, phase, why.text).for_reason(why.reason);
         if let Some(io) = error.get_io() {
             failure = failure.because(io);
         }
@@ -207,42 +207,46 @@ impl StreamPermit {
     }
 }
 
-/// The reason that `explain` puts into words, if it is one of the table.
-fn reason_of(error: &h2::Error, link: &Link) -> Option<reason::Reason> {
-    use reason::Reason as R;
-    if link.observed.refused().is_some() {
-        return Some(R::ResponseMalformed);
-    }
-    match (error.get_io().is_some(), link.last_word()) {
-        (true, None) => Some(R::ConnectionClosed),
-        (true, Some(_)) => None,
-        (false, _) => error.is_library().then_some(R::ResponseMalformed),
-    }
+/// Why a stream ended.
+pub(super) struct Explanation {
+    /// In our own words. The text of a peer's GOAWAY belongs in no message, except its code.
+    pub text: String,
+    /// If it is one of the table.
+    reason: Option<reason::Reason>,
 }
 
-/// An error in our own words. The text of a peer's GOAWAY belongs in no message, except its code.
-pub(super) fn explain(error: &h2::Error, link: &Link) -> String {
-    if let Some(why) = link.observed.refused() {
-        return format!("the server violates HTTP/2: {why}");
-    }
-    let last_word = link.last_word();
+/// Says why a stream ended with this error.
+pub(super) fn explain(error: &h2::Error, link: &Link) -> Explanation {
+    use reason::Reason::{ConnectionClosed, ResponseMalformed};
     let code = error.reason().map(|reason| format!("{reason:?}"));
     let code = code.unwrap_or_default();
-    match error.get_io() {
-        Some(_) if last_word.is_some() => {
-            let code = last_word.unwrap_or(Reason::NO_ERROR);
-            format!("the server ended the connection ({code:?})")
+    let malformed = error.is_library().then_some(ResponseMalformed);
+    let (text, reason) = match (link.observed.refused(), error.get_io(), link.last_word()) {
+        (Some(why), ..) => (
+            format!("the server violates HTTP/2: {why}"),
+            Some(ResponseMalformed),
+        ),
+        (None, Some(_), Some(code)) => {
+            (format!("the server ended the connection ({code:?})"), None)
         }
-        // So `h2` says that the server closed the connection.
-        Some(io) if io.kind() == ErrorKind::BrokenPipe => {
-            "the connection ended before the response did".into()
+        (None, Some(io), None) => {
+            let what = "the connection ended before the response did";
+            // So `h2` says that the server closed the connection.
+            let text = match io.kind() {
+                ErrorKind::BrokenPipe => what.to_owned(),
+                _ => format!("{what}: {io}"),
+            };
+            (text, Some(ConnectionClosed))
         }
-        Some(io) => format!("the connection ended before the response did: {io}"),
-        None if error.is_reset() && error.is_remote() => {
-            format!("the server reset the stream ({code})")
+        _ if error.is_remote() && error.is_reset() => {
+            (format!("the server reset the stream ({code})"), None)
         }
-        None if error.is_remote() => format!("the server ended the connection ({code})"),
-        None if error.is_reset() => format!("the response is malformed ({code})"),
-        None => format!("what came is not HTTP/2 as it should be ({code})"),
-    }
+        _ if error.is_remote() => (format!("the server ended the connection ({code})"), None),
+        _ if error.is_reset() => (format!("the response is malformed ({code})"), malformed),
+        _ => (
+            format!("what came is not HTTP/2 as it should be ({code})"),
+            malformed,
+        ),
+    };
+    Explanation { text, reason }
 }

@@ -152,7 +152,7 @@ impl Incoming {
         let came = announced.and_then(|length| Some((self.permit.other_length(length)?, length)));
         match came {
             Some((came, length)) => other_length(came, length),
-            None => cut_short(&explain(error, &self.permit.link)),
+            None => cut_short(&explain(error, &self.permit.link).text),
         }
     }
 
