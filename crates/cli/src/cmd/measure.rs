@@ -162,27 +162,26 @@ static FACTS: [(&str, Column<Ran>); 10] = [
 ];
 
 /// Not in the table, because it is a bound.
-static MEMORY: Column<Ran> = Column {
-    name: "memory",
-    unit: " MB",
-    read: parse_memory,
-    of: |run| Some(memory_mb(run)),
-};
+static MEMORY: Column<Ran> = column("memory", " MB", parse_memory, |run| Some(memory_mb(run)));
 
 const fn time(name: &'static str, of: fn(&Ran) -> Option<f64>) -> Column<Ran> {
-    Column {
-        name,
-        unit: " ms",
-        read: milliseconds,
-        of,
-    }
+    column(name, " ms", milliseconds, of)
 }
 
 const fn counted(name: &'static str, of: fn(&Ran) -> Option<f64>) -> Column<Ran> {
+    column(name, "", number, of)
+}
+
+const fn column(
+    name: &'static str,
+    unit: &'static str,
+    read: fn(&str) -> Result<f64, String>,
+    of: fn(&Ran) -> Option<f64>,
+) -> Column<Ran> {
     Column {
         name,
-        unit: "",
-        read: number,
+        unit,
+        read,
         of,
     }
 }
