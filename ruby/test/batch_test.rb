@@ -59,11 +59,13 @@ class BatchTest < ServerTest
   end
 
   def test_no_more_connections_than_concurrency_and_all_are_used_again
-    client = client()
-    before = real_server.ledger["connections"]
-    2.times { client.batch(concurrency: 5) { |batch| 50.times { batch.get(url("/delay/1")) } } }
-    assert_equal 5, real_server.ledger["connections"] - before
-    assert_equal 5, client.idle_connections
+    with_own_server do |server|
+      client = client()
+      before = server.ledger["connections"]
+      2.times { client.batch(concurrency: 5) { |batch| 50.times { batch.get(url("/delay/1")) } } }
+      assert_equal 5, server.ledger["connections"] - before
+      assert_equal 5, client.idle_connections
+    end
   end
 
   # tokio's cooperative budget is 128 operations a turn; what is beyond must not be forgotten.
