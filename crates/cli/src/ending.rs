@@ -35,7 +35,7 @@ pub const INTERRUPTED: u8 = 130;
 #[error("slower than allowed: {0}")]
 pub struct Worse(pub String);
 
-/// What is beyond the limits of `--fail-if`, named; ends with status 3.
+/// Rows or runs beyond the limits of `--fail-if`, named; ends with status 3.
 #[derive(Debug, thiserror::Error)]
 #[error("beyond a limit of --fail-if: {0}")]
 pub struct Beyond(String);

@@ -9,8 +9,8 @@ module Hecaton
   #   end
   #
   # Only requested bytes are read, so a slow reader holds up the server. Less than 1 MiB of the body is held, whatever
-  # the server sends. Over HTTP/2 it is at most 1 MiB, or up to 16 MiB on a connection whose readers took much; and of
-  # all streams of a client together 64 MiB, or max_buffered if that is less, but 64 KiB for each at least. The
+  # the server sends. Over HTTP/2 it is at most 1 MiB, or up to 16 MiB on a connection whose readers took much. All
+  # streams of a client together hold at most 64 MiB, or max_buffered if that is less; each may hold 64 KiB. The
   # request's timeout runs on, the reader's own time included, and so does read_timeout between two pieces; max_body
   # does not apply. Content codings are taken off, unless decode: false. It can be read as an IO too: see StreamReading.
   #

@@ -380,7 +380,7 @@ fn options_of_a_service_need_a_url() {
     run(hecaton("cheats").args(line.split(' '))).assert(2, &["REQUESTS and --time"]);
 }
 
-/// The CPU time of a service on this machine is that of other programs only as long as nobody names its process; then it is unknown.
+/// With `--server-pid`, the CPU time of a service on this machine is not counted as noise. Without it, the noise is unknown.
 #[test]
 fn a_named_service_is_told_from_other_programs() {
     let service = Service::start(|_| 200);

@@ -1,7 +1,6 @@
 //! Finds the inputs whose request an earlier input has, in memory that does not grow with the list.
 //!
-//! The digests are in bins by their first bits. What does not fit into memory goes into a file, and each bin is sorted
-//! at the end.
+//! The digests are in bins by their first bits. Full bins are written to a file, and each bin is sorted at the end.
 
 use std::fs::{self, File};
 use std::io;
@@ -28,8 +27,8 @@ const KEPT: u32 = 96;
 /// The bits of a digest that are kept, as a number.
 pub type Key = u128;
 
-/// Is told of each request once, in the order of their digests. It says whether an input that was not noted has the same
-/// request, which makes repeats of all inputs with it.
+/// Is asked once for each request, in the order of their digests: does an input that was not noted have this request? Then
+/// all noted inputs with it are repeats.
 pub type IsKnown<'a> = &'a mut dyn FnMut(Key) -> Result<bool>;
 
 /// The search for repeats.

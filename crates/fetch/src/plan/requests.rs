@@ -77,8 +77,9 @@ pub fn are_there(folder: &Folder, runs: &[Run]) -> Result<bool> {
     Ok(runs.iter().all(is_there))
 }
 
-/// Finds the inputs whose request is that of an input before them, in these runs or among those that were noted, and
-/// appends a run of the requests that are new. It is on the disk then. Returns the inputs, and all runs.
+/// Finds the duplicates among the noted inputs. An input is one if an earlier input has the same request, in these runs or
+/// among the noted. Appends a run of the new requests, and waits until it is on the disk. Returns the duplicates and all
+/// runs.
 ///
 /// # Errors
 /// When the system refuses, or a block is damaged.
@@ -116,7 +117,7 @@ struct RunWriter<'a> {
 }
 
 impl<'a> RunWriter<'a> {
-    /// Behind the last run. What a crash left there is removed.
+    /// Behind the last run. Removes bytes that a crash left there.
     fn behind(mut file: &'a File, path: &'a Path, last: Option<&Run>) -> Result<RunWriter<'a>> {
         let from = last.and_then(Run::end).unwrap_or(0);
         let ready = file.set_len(from);
@@ -163,8 +164,9 @@ impl<'a> RunWriter<'a> {
     }
 }
 
-/// A search of a run for digests that come in order. Between two of them it reads about twice as many blocks as the
-/// logarithm of their distance, so one digest takes few blocks of any run, and as many as the run has take it once.
+/// A search of a run for digests that come in order. From one to the next it reads about 2 log₂(d) blocks, where d is how
+/// many blocks lie between them. So one digest takes few reads, however long the run is. As many digests as the run has
+/// take about one read for each block.
 struct Search<'a> {
     file: &'a File,
     path: &'a Path,

@@ -307,8 +307,8 @@ settings! {
     /// never more than max_body. A request that would exceed the limit is a BodyError, which may be retried. Default none.
     ///
     /// The buffers of connections do not count, nor do the windows of streams over HTTP/2. These shrink as streams become
-    /// more, so that together they allow as much again: 64 MiB at most, and 64 KiB for each at least. What came under a
-    /// larger window stays.
+    /// more, so that together they allow as much again: 64 MiB at most, and 64 KiB for each at least. Bytes that came under
+    /// a larger window stay.
     max_buffered: Option<usize> = None, connection, "Integer?", zero "no body is held";
     /// Most fields in the head of a response; more is a ProtocolError. Default 2000.
     max_header_fields: usize = 2000, connection, "Integer?", zero "none allowed";

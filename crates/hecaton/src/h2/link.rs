@@ -200,7 +200,7 @@ impl Link {
         self.window.closes();
     }
 
-    /// How often the windows of bodies have shrunk. What a reader released before may then be enough for a
+    /// How often the windows of bodies have shrunk. Bytes that a reader released before may then be enough for a
     /// WINDOW_UPDATE, and `h2` does not look.
     pub fn shrunk(&self) -> u32 {
         self.shrunk.load(Ordering::Relaxed)

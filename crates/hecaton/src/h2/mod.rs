@@ -34,7 +34,7 @@
 //!   largest there is, because a smaller one would let slow readers hold up fast ones.
 //! - The windows of all streams of a client together are at most 64 MiB, or `max_buffered` if that is less. When more
 //!   streams are opened, the windows shrink for all streams of their connections, to 64 KiB at least. A smaller first
-//!   window would slow down bodies from distant servers. What has come under a larger window stays. If each of 1,000
+//!   window would slow down bodies from distant servers. Bytes that came under a larger window stay. If each of 1,000
 //!   readers stops before the next stream is opened, they hold 192 MiB: half of 64 MiB more each time that the streams
 //!   have doubled.
 //! - `h2` does not see that a WINDOW_UPDATE became due because windows shrank. So readers look themselves (`incoming`),

@@ -60,7 +60,7 @@ reasons! {
     HandshakeRefused = "handshake_refused",
     /// The connection ended before a response.
     ConnectionClosed = "connection_closed",
-    /// What came is not a response in HTTP, such as one with a malformed status line or header.
+    /// The server sent something else than an HTTP response, or one with a malformed status line or header.
     ResponseMalformed = "response_malformed",
     /// The head of the response exceeds `max_header_bytes` or `max_header_fields`.
     HeadTooLarge = "head_too_large",
