@@ -1,10 +1,13 @@
 //! Requests through proxies: what each proxy receives, what the test server sees of it, and the text of refusals.
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::net::TcpStream;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use hecaton::{
-    Addresses, Client, Config, Error, Kind, Phase, Protocol, Proxy, Reactor, Request, Response,
+    Addresses, Batch, Client, Config, Error, Kind, Phase, Protocol, Proxy, Reactor, Request,
+    Response,
 };
 use hecaton_test_server::{Http2, Options, TestServer};
 
@@ -267,6 +270,46 @@ fn a_proxy_that_is_not_there_is_named() {
         "{message}"
     );
     assert!(!message.contains("secret"), "{message}");
+}
+
+/// Ends the first response half way and the next ten connections before a response, two for each request that waits, since
+/// a GET is sent again once; then it is well again.
+fn dies_and_returns(client: &mut TcpStream, served: &Mutex<Vec<String>>) -> io::Result<()> {
+    let before = served.lock().unwrap().len();
+    served.lock().unwrap().push(read_head(client)?);
+    match before {
+        0 => client.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nha"),
+        1..=10 => Ok(()),
+        _ => client.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nwhole"),
+    }
+}
+
+#[test]
+fn no_request_waits_for_a_proxy_that_died_and_the_next_one_uses_it_again() {
+    let proxy = proxy_server::Proxy::start(dies_and_returns);
+    let mut config = Config::new(Duration::from_secs(60));
+    config.proxy = Proxy::Url(format!("http://127.0.0.1:{}", proxy.port));
+    // All but the first wait for its connection.
+    config.per_origin = Some(1);
+    let (client, reactor) = (Client::new(config), Reactor::new().unwrap());
+    let request = || Request::get("http://origin.invalid/").unwrap();
+    let mut batch = Batch::new(client.clone(), 6);
+    (0..6).for_each(|tag| batch.push(tag, request()));
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        reactor.block_on(batch.wait(&mut outcomes));
+    }
+    assert_eq!(outcomes.len(), 6);
+    for (_, outcome) in outcomes {
+        let error = outcome.unwrap_err();
+        assert!(
+            matches!(error.kind(), Kind::Body | Kind::Protocol),
+            "{error}"
+        );
+    }
+    let response = reactor.block_on(client.send(request())).unwrap();
+    assert_eq!(response.body(), "whole");
+    assert_eq!(proxy.accepted(), 12);
 }
 
 #[test]

@@ -47,13 +47,13 @@ mod config;
 mod message;
 
 #[cfg(any(fuzzing, test))]
+#[path = "../fuzz/promises/mod.rs"]
 pub mod fuzzing;
 
 pub use batch::streaming::{InParts, Part};
 pub use batch::{Aborted, Batch, Limits, check_rate};
 pub use client::hooks::{Changes, Given, GivenFailure, GivenResponse, Hooks, Upcoming};
 pub use client::sharing::Settings;
-pub use client::stats::Stats;
 pub use client::streaming::Streaming;
 pub use client::{Client, Outcome};
 pub use config::addresses::Addresses;
@@ -98,6 +98,7 @@ pub use message::reference::{join, resolve};
 pub use message::template::is_public;
 #[doc(hidden)]
 pub use message::words::without_os_numbers;
+pub use pool::stats::Stats;
 #[doc(hidden)]
 pub use runtime::descriptors::forget_inherited_late;
 #[doc(hidden)]

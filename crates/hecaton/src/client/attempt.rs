@@ -20,41 +20,34 @@ impl Shared {
         order: Order,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Broken> {
-        let origin = &request.origin;
         let mut held = None;
-        if self.pool.may_support_http2(origin) {
+        if self.pool.may_support_http2(&request.origin) {
             // Boxed to keep the future of a plain request small.
             match Box::pin(self.attempt_http2(request, order, trace)).await? {
                 Reply::Response(response) => return Ok(response),
                 Reply::Http1(connection) => held = connection,
             }
         }
-        let (permit, mut connection) = match held {
+        let mut held = match held {
             Some(held) => held,
             None => {
-                let held = self.pool.http1(origin, order.new_connection, trace).await;
+                let new = order.new_connection;
+                let held = self.pool.http1(&request.origin, new, trace).await;
                 held.map_err(Broken::opening)?
             }
         };
-        let http1 = &mut connection.http1;
+        let http1 = &mut held.connection.http1;
         let (head, mut incoming) = exchange(http1, request, &self.config, trace).await?;
         trace.attempt().status = Some(head.status);
         let decoder = match head.coded {
-            true => {
-                decoder(request, &self.config, head.status, &head.fields).map_err(Broken::Failed)?
-            }
-            false => None,
+            true => decoder(request, &self.config, head.status, &head.fields),
+            false => Ok(None),
         };
+        let decoder = decoder.map_err(Broken::Failed)?;
         let reading = self.reading_of(order, request, head.status, &head.fields);
         let body = if reading == Reading::Open || decoder.is_some() {
-            let source = Source::Http1(Http1Body {
-                origin: origin.clone(),
-                incoming,
-                framing: head.framing,
-                connection,
-                permit,
-            });
-            let reader = BodyReader::new(source, decoder, self);
+            let body = Http1Body::new(request, incoming, head.framing, held);
+            let reader = BodyReader::new(Source::Http1(body), decoder, self);
             let body = Box::pin(reader.body(reading, trace)).await;
             body.map_err(Broken::Failed)?
         } else {
@@ -65,7 +58,7 @@ impl Shared {
             trace.attempt().read_time = trace.lap();
             let trailers = incoming.take_trailers();
             if incoming.finish(http1) {
-                self.pool.put(origin, connection, trace.mark);
+                self.pool.put(&request.origin, held.connection, trace.mark);
             }
             Body::Whole(whole, trailers)
         };

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use tokio::time::sleep;
 
-use crate::client::deadline::Deadline;
 use crate::client::open_response::{Body, OpenResponse, Order, Reading};
 use crate::client::replaced::pass_over;
 use crate::client::resends::{Facts, Resend, Resends};
@@ -69,7 +68,6 @@ impl Shared {
         self: &Arc<Self>,
         request: &mut Request,
         reading: Reading,
-        deadline: &mut Deadline,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Failure> {
         let mut course = Course::new(reading, self.retry_by_rule(request));
@@ -87,11 +85,11 @@ impl Shared {
             let result = match self.interceptor_of(sent) {
                 None => self.attempt(sent, course.order, trace).await,
                 Some(by) => {
-                    let attempt = self.intercepted(sent, by, course.order, deadline, trace);
+                    let attempt = self.intercepted(sent, by, course.order, trace);
                     Box::pin(attempt).await?
                 }
             };
-            match self.verdict(result, &mut course, request, deadline, trace) {
+            match self.verdict(result, &mut course, request, trace) {
                 Verdict::End(result) => return result,
                 Verdict::Settle(response) => return Box::pin(response.settle(trace)).await,
                 Verdict::Again(None) => {
@@ -111,7 +109,6 @@ impl Shared {
         result: Result<OpenResponse, Broken>,
         course: &mut Course,
         request: &mut Request,
-        deadline: &mut Deadline,
         trace: &mut Trace,
     ) -> Verdict {
         course.order.new_connection = false;
@@ -123,10 +120,10 @@ impl Shared {
                 }
                 Ok(response)
             }
-            Err(broken) => match self.leave(broken, course, request, deadline, trace) {
+            Err(broken) => match self.leave(broken, course, request, trace) {
                 Ok(to) => {
                     course.order.new_connection = to.new_connection;
-                    return Verdict::Again(pause(deadline.pass(to.wait, trace), None));
+                    return Verdict::Again(pause(trace.pass(to.wait), None));
                 }
                 Err(failure) => Err(failure),
             },
@@ -134,36 +131,46 @@ impl Shared {
         if let (Some(_), Ok(response)) = (&request.options, &result) {
             match self.heed_digest(request, response.status, &response.fields) {
                 Ok(false) => {}
-                Ok(true) => return Verdict::Again(self.passed(result, request, deadline, trace)),
+                Ok(true) => return Verdict::Again(self.passed(result, request, trace)),
                 Err(failure) => return Verdict::End(Err(failure)),
             }
         }
+        self.end_or_retry(result, course, request, trace)
+    }
+
+    /// The end of the request, or a retry if the rules demand one and time is left.
+    fn end_or_retry(
+        &self,
+        result: Result<OpenResponse, Failure>,
+        course: &mut Course,
+        request: &Request,
+        trace: &mut Trace,
+    ) -> Verdict {
         course.tries += 1;
         let most = self.retry_by_rule(request).map_or(0, |retry| retry.max);
         course.order.last = course.tries >= most;
         let sent = trace.attempt().sent;
         let wait = self.wait_before_retry(request, course.tries, sent, &result);
-        let Some(wait) = wait.filter(|wait| *wait < deadline.left()) else {
+        let Some(wait) = wait.filter(|wait| *wait < trace.deadline.left()) else {
             return self.end(result, request, course);
         };
         if !request.body.begin_again() {
             return self.end(result.map_err(Failure::only_once), request, course);
         }
         self.counts.retries.fetch_add(1, Ordering::Relaxed);
-        let passed = self.passed(result, request, deadline, trace);
-        Verdict::Again(pause(deadline.pass(wait, trace), passed))
+        let passed = self.passed(result, request, trace);
+        Verdict::Again(pause(trace.pass(wait), passed))
     }
 
     /// Passes over the body of a response that another attempt replaces.
-    fn passed(
+    pub fn passed(
         &self,
         result: Result<OpenResponse, Failure>,
         request: &Request,
-        deadline: &Deadline,
         trace: &Trace,
     ) -> Option<BoxFuture<'static, ()>> {
         let response = result.ok()?;
-        let observation = self.observation(&response, request, deadline, trace);
+        let observation = self.observation(&response, request, trace);
         pass_over(response.body, observation, trace.mark)
     }
 
@@ -186,7 +193,8 @@ impl Shared {
         }
     }
 
-    /// How the body of this response is read: not yet, if the request may continue without it.
+    /// How the body of a response with this status and these headers is read: not yet, if another attempt may follow,
+    /// by a redirect, the retry rules or digest authentication. The retry predicate is not called.
     pub fn reading_of(
         &self,
         order: Order,
@@ -194,29 +202,18 @@ impl Shared {
         status: u16,
         fields: &[u8],
     ) -> Reading {
-        match self.may_continue(order, request, status, fields) {
-            true => Reading::Open,
-            false => order.reading,
-        }
-    }
-
-    /// Whether another attempt may follow a response with this status and these headers: by a redirect, the retry rules
-    /// or digest authentication. The retry predicate is not called.
-    pub fn may_continue(
-        &self,
-        order: Order,
-        request: &Request,
-        status: u16,
-        fields: &[u8],
-    ) -> bool {
         let may_retry = || {
             let retry = self.retry_by_rule(request).filter(|_| !order.last)?;
             retry.after_status(&request.method, 1, status, fields)
         };
-        status >= 300
+        let may_continue = status >= 300
             && (self.may_follow(request, status, fields)
                 || may_retry().is_some()
-                || Shared::demand(request, status, fields).is_some())
+                || Shared::demand(request, status, fields).is_some());
+        match may_continue {
+            true => Reading::Open,
+            false => order.reading,
+        }
     }
 
     /// Ends the attempt: the request is re-sent on another connection, or fails.
@@ -225,7 +222,6 @@ impl Shared {
         broken: Broken,
         course: &mut Course,
         request: &Request,
-        deadline: &Deadline,
         trace: &mut Trace,
     ) -> Result<Resend, Failure> {
         let facts = Facts {
@@ -235,7 +231,7 @@ impl Shared {
             reconnect: self.config.reconnect,
         };
         let next = course.resends.next(&broken, &facts);
-        let next = next.filter(|to| to.wait.is_zero() || to.wait < deadline.left());
+        let next = next.filter(|to| to.wait.is_zero() || to.wait < trace.deadline.left());
         let unsent = !facts.sent && matches!(broken, Broken::Unsent | Broken::Ended(_));
         let (ending, result) = match next {
             // A body is rewound only for a request that is re-sent.

@@ -25,9 +25,7 @@ use crate::message::head::Framing;
 use crate::message::origin::Origin;
 use crate::message::reason::Reason;
 use crate::message::request::Request;
-use crate::pool::Pool;
-use crate::pool::connection::Connection;
-use crate::pool::limits::Permit;
+use crate::pool::{Held, Pool};
 use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 
 /// At most this many bytes are read only to keep the connection.
@@ -101,12 +99,10 @@ impl GivenBody {
 
 /// A body on a connection of its own.
 pub(crate) struct Http1Body {
-    pub origin: Arc<Origin>,
-    pub incoming: Incoming,
-    pub framing: Framing,
-    pub connection: Box<Connection>,
-    /// Given back after the connection was put away, or dropped.
-    pub permit: Option<Box<Permit>>,
+    origin: Arc<Origin>,
+    incoming: Incoming,
+    framing: Framing,
+    held: Held,
 }
 
 impl BodyReader {
@@ -280,7 +276,7 @@ impl Source {
     async fn piece(&mut self, config: &Config) -> Result<Option<Bytes>, Failure> {
         match self {
             Source::Http1(body) => {
-                let http1 = &mut body.connection.http1;
+                let http1 = &mut body.held.connection.http1;
                 let piece = body.incoming.piece(http1, config).await;
                 piece.map_err(|failure| body.incoming.with_received(failure, body.framing, http1))
             }
@@ -291,7 +287,9 @@ impl Source {
 
     fn is_whole(&mut self, config: &Config) -> bool {
         match self {
-            Source::Http1(body) => body.incoming.is_whole(&mut body.connection.http1, config),
+            Source::Http1(body) => body
+                .incoming
+                .is_whole(&mut body.held.connection.http1, config),
             Source::Http2(incoming) => incoming.is_whole(),
             Source::Given(body) => body.pieces.is_empty() && body.ending.is_none(),
         }
@@ -327,10 +325,19 @@ fn cut_short(why: Undecodable) -> Failure {
 }
 
 impl Http1Body {
-    fn put_away(mut self, pool: &Pool, now: Instant) {
-        if self.incoming.finish(&mut self.connection.http1) {
-            pool.put(&self.origin, self.connection, now);
+    pub fn new(request: &Request, incoming: Incoming, framing: Framing, held: Held) -> Http1Body {
+        Http1Body {
+            origin: request.origin.clone(),
+            incoming,
+            framing,
+            held,
         }
-        drop(self.permit);
+    }
+
+    fn put_away(mut self, pool: &Pool, now: Instant) {
+        if self.incoming.finish(&mut self.held.connection.http1) {
+            pool.put(&self.origin, self.held.connection, now);
+        }
+        drop(self.held.permit);
     }
 }

@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use tokio::time::timeout_at;
 
-use super::deadline::Deadline;
 use super::{Client, failed};
 use crate::message::attempt::{Attempt, Ending, Trace};
 use crate::message::error::Error;
@@ -19,16 +18,16 @@ impl Client {
     ) -> impl Future<Output = Result<Vec<Attempt>, Error>> + Send + use<> {
         let shared = self.0.clone();
         async move {
-            let deadline = Deadline::new(request.timeout.unwrap_or(shared.config.timeout));
-            let mut trace = Trace::new(deadline.begun);
+            let mut trace = Trace::new(request.timeout.unwrap_or(shared.config.timeout));
             trace.begin();
+            let at = trace.deadline.at.into();
             let connecting = Box::pin(shared.pool.connect(&request.origin, &mut trace));
-            let result = timeout_at(deadline.at.into(), connecting).await;
-            match shared.by_deadline(result, &request.origin, &deadline, &trace) {
+            let result = timeout_at(at, connecting).await;
+            match shared.by_deadline(result, &request.origin, &trace) {
                 Ok(()) => Ok(trace.attempts),
                 Err(failure) => {
                     trace.end(Ending::Failed, Instant::now());
-                    Err(failed(&request, failure, deadline, trace))
+                    Err(failed(request, failure, trace))
                 }
             }
         }

@@ -10,7 +10,6 @@ use http::{HeaderName, Method};
 use tokio::time::timeout_at;
 
 use super::body_reader::{BodyReader, GivenBody, Source, decoder};
-use super::deadline::Deadline;
 use super::hooks::{Given, GivenFailure, GivenResponse, Hooks, Upcoming};
 use super::open_response::{OpenResponse, Order};
 use super::shared::Shared;
@@ -23,13 +22,18 @@ use crate::message::request::Request;
 use crate::runtime::timer::exceeded;
 
 /// A program's hooks, and the number by which they know a request.
-type Interceptor<'a> = (&'a dyn Hooks, usize);
+#[derive(Clone, Copy)]
+pub(super) struct Interceptor<'a> {
+    hooks: &'a dyn Hooks,
+    number: usize,
+}
 
 impl Shared {
     /// The interceptor of this request's attempts, if there is one.
     pub(super) fn interceptor_of(&self, request: &Request) -> Option<Interceptor<'_>> {
         let number = request.options.as_ref()?.intercepted_as?;
-        Some((&**self.hooks.as_ref()?, number))
+        let hooks = &**self.hooks.as_ref()?;
+        Some(Interceptor { hooks, number })
     }
 
     /// An attempt to which the program responds, or else the network. An `Err` outside means that the program has
@@ -39,60 +43,48 @@ impl Shared {
         request: &Request,
         by: Interceptor<'_>,
         order: Order,
-        deadline: &Deadline,
         trace: &mut Trace,
     ) -> Result<Result<OpenResponse, Broken>, Failure> {
         // A re-send goes where its attempt went: to the program or to the network.
         if trace.given || !trace.is_resend() {
-            let given = self.given(request, by, order, deadline, trace).await?;
+            let given = self.given(request, by, order, trace).await?;
             if let Some(result) = given {
                 return Ok(result);
             }
         }
         // The timer around the request knows nothing of waits that were passed at once.
-        let made = timeout_at(deadline.at.into(), self.attempt(request, order, trace)).await;
-        let late = || deadline.used_up(trace.attempts.last());
-        Ok(made.unwrap_or_else(|_| Err(Broken::Failed(late()))))
+        let at = trace.deadline.at.into();
+        let made = timeout_at(at, self.attempt(request, order, trace)).await;
+        Ok(made.unwrap_or_else(|_| Err(Broken::Failed(trace.used_up()))))
     }
 
     /// The program's response to an attempt; none if the attempt is made on the network.
     async fn given(
         self: &Arc<Self>,
         request: &Request,
-        (hooks, number): Interceptor<'_>,
+        by: Interceptor<'_>,
         order: Order,
-        deadline: &Deadline,
         trace: &mut Trace,
     ) -> Result<Option<Result<OpenResponse, Broken>>, Failure> {
         trace.attempt().phase = Phase::FirstByte;
         let upcoming = self.intercepted_attempt(request, trace.attempts.len());
-        let given = hooks.respond(number, upcoming).await;
+        let given = by.hooks.respond(by.number, upcoming).await;
         trace.given = !matches!(given, Given::Nothing { .. });
         trace.observed = matches!(given, Given::Nothing { observed: true });
         // The program may have taken longer than the request has.
-        let late = deadline.left() == Duration::ZERO;
+        let late = trace.deadline.left() == Duration::ZERO;
         match given {
             Given::Failure(failure) if failure.phase == Phase::Queue => {
                 trace.attempts.pop();
                 Err(failure.into_failure())
             }
-            _ if late => {
-                let failure = deadline.used_up(trace.attempts.last());
-                Ok(Some(Err(Broken::Failed(failure))))
-            }
+            _ if late => Ok(Some(Err(Broken::Failed(trace.used_up())))),
             Given::Nothing { .. } => {
                 trace.lap();
                 trace.attempt().phase = Phase::Queue;
                 Ok(None)
             }
-            Given::Failure(failure) => {
-                let attempt = trace.attempt();
-                (attempt.sent, attempt.phase) = (failure.sent, failure.phase);
-                if failure.sent {
-                    request.body.begin();
-                }
-                Ok(Some(Err(Broken::opening(failure.into_failure()))))
-            }
+            Given::Failure(failure) => Ok(Some(Err(failure.of_attempt(request, trace)))),
             Given::Response(response) => {
                 let result = self.given_response(response, request, order, trace).await;
                 Ok(Some(result.map_err(Broken::Failed)))
@@ -177,6 +169,16 @@ impl Shared {
 }
 
 impl GivenFailure {
+    /// The end of an attempt that failed in this way.
+    fn of_attempt(self, request: &Request, trace: &mut Trace) -> Broken {
+        let attempt = trace.attempt();
+        (attempt.sent, attempt.phase) = (self.sent, self.phase);
+        if self.sent {
+            request.body.begin();
+        }
+        Broken::opening(self.into_failure())
+    }
+
     fn into_failure(self) -> Failure {
         let failure = Failure::new(self.kind, self.phase, self.detail);
         Failure {

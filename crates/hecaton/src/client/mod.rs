@@ -52,7 +52,6 @@ mod attempt;
 mod attempts;
 mod body_reader;
 mod connecting;
-mod deadline;
 mod digest;
 pub(crate) mod hooks;
 mod http2;
@@ -65,7 +64,6 @@ mod replaced;
 mod resends;
 mod shared;
 pub(crate) mod sharing;
-pub(crate) mod stats;
 pub(crate) mod streaming;
 pub(crate) mod watched;
 
@@ -75,10 +73,8 @@ use std::sync::atomic::Ordering;
 
 use http::HeaderValue;
 
-use self::deadline::Deadline;
 use self::open_response::Reading;
 use self::shared::Shared;
-use self::stats::Stats;
 use self::streaming::Streaming;
 use crate::config::{Config, redirect_hosts};
 use crate::message::attempt::Trace;
@@ -87,6 +83,7 @@ use crate::message::failure::{Failure, InvalidRequest};
 use crate::message::request::Request;
 use crate::message::response::Response;
 use crate::message::sent::Sent;
+use crate::pool::stats::Stats;
 
 /// How every request ends: in exactly one of these.
 pub type Outcome = Result<Response, Error>;
@@ -123,15 +120,10 @@ impl Client {
     /// Totals of the client's work, and its work now.
     pub fn stats(&self) -> Stats {
         let shared = &self.0;
-        let pool = shared.pool.counts();
         Stats {
             requests: shared.counts.requests.load(Ordering::Relaxed),
             retries: shared.counts.retries.load(Ordering::Relaxed),
-            opened: pool.opened,
-            reused: pool.reused,
-            idle: pool.idle,
-            in_use: pool.in_use,
-            waiting: pool.waiting,
+            ..shared.pool.counts()
         }
     }
 
@@ -162,10 +154,8 @@ impl Client {
         let shared = self.0.clone();
         async move {
             let limit = request.borrow().timeout.unwrap_or(shared.config.timeout);
-            let mut deadline = Deadline::new(limit);
-            let mut trace = Trace::new(deadline.begun);
-            let whole = Reading::Whole;
-            let response = shared.respond(request.borrow_mut(), whole, &mut deadline, &mut trace);
+            let mut trace = Trace::new(limit);
+            let response = shared.respond(request.borrow_mut(), Reading::Whole, &mut trace);
             match response.await {
                 Ok(response) => {
                     let (body, trailers) = response.body.into_whole();
@@ -174,12 +164,12 @@ impl Client {
                         fields: response.fields,
                         body,
                         trailers,
+                        elapsed: trace.elapsed(),
                         attempts: trace.attempts,
-                        elapsed: trace.mark - deadline.begun,
                         request: request.into(),
                     })
                 }
-                Err(failure) => Err(failed(request.borrow(), failure, deadline, trace)),
+                Err(failure) => Err(failed(request, failure, trace)),
             }
         }
     }
@@ -193,12 +183,11 @@ impl Client {
         let shared = self.0.clone();
         let mut request = Box::new(request);
         async move {
-            let mut deadline = Deadline::new(request.timeout.unwrap_or(shared.config.timeout));
-            let mut trace = Trace::new(deadline.begun);
-            let response = shared.respond(&mut request, Reading::Open, &mut deadline, &mut trace);
+            let mut trace = Trace::new(request.timeout.unwrap_or(shared.config.timeout));
+            let response = shared.respond(&mut request, Reading::Open, &mut trace);
             match response.await {
-                Ok(response) => Ok(Streaming::new(response, deadline, trace, request.into())),
-                Err(failure) => Err(failed(&request, failure, deadline, trace)),
+                Ok(response) => Ok(Streaming::new(response, trace, request.into())),
+                Err(failure) => Err(failed(request, failure, trace)),
             }
         }
     }
@@ -226,8 +215,7 @@ fn check(config: &mut Config) -> Result<(), InvalidRequest> {
     config.read_files()
 }
 
-fn failed(request: &Request, failure: Failure, deadline: Deadline, trace: Trace) -> Error {
-    let elapsed = deadline.begun.elapsed();
-    let (url, redirects) = (request.display_url(), request.redirected.clone());
-    Error::new(failure, url, redirects, elapsed, trace.attempts)
+fn failed(request: impl Into<Sent>, failure: Failure, trace: Trace) -> Error {
+    let elapsed = trace.deadline.begun.elapsed();
+    Error::new(failure, request.into(), elapsed, trace.attempts)
 }

@@ -5,10 +5,9 @@ use std::sync::atomic::Ordering;
 
 use tokio::time::sleep;
 
-use crate::client::deadline::Deadline;
 use crate::client::hooks::Hooks;
 use crate::client::open_response::{OpenResponse, Reading};
-use crate::client::replaced::{pass_over, so_far};
+use crate::client::replaced::so_far;
 use crate::client::shared::Shared;
 use crate::message::attempt::Trace;
 use crate::message::error::Error;
@@ -28,44 +27,37 @@ impl Shared {
         self: &Arc<Self>,
         request: &mut Request,
         reading: Reading,
-        deadline: &mut Deadline,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Failure> {
         let first = request.clone();
         let mut tries = 0;
         loop {
-            let result = self.once(request, reading, deadline, trace).await;
+            let result = self.once(request, reading, trace).await;
             tries += 1;
             let fields = result.as_ref().map(|response| &response.fields[..]);
             let retry = self.retry_of(request);
-            let Some(wait) = retry.and_then(|retry| retry.wait_for_predicate(tries, fields.ok()))
-            else {
+            let wait = retry.and_then(|retry| retry.wait_for_predicate(tries, fields.ok()));
+            // If Retry-After goes past the deadline, the predicate need not be called.
+            let Some(wait) = wait.filter(|wait| *wait < trace.deadline.left()) else {
                 return result;
             };
-            // If Retry-After goes past the deadline, the predicate need not be called.
-            if wait >= deadline.left() {
-                return result;
-            }
             let Some((hooks, number)) = self.retry_predicate_of(request) else {
                 return result;
             };
-            let again = hooks.again(number, outcome(&result, request, deadline, trace));
-            if !again.await || wait >= deadline.left() {
+            let again = hooks.again(number, outcome(&result, request, trace));
+            if !again.await || wait >= trace.deadline.left() {
                 return result;
             }
             if !first.body.begin_again() {
                 return result.map_err(Failure::only_once);
             }
             self.counts.retries.fetch_add(1, Ordering::Relaxed);
-            if let Ok(response) = result {
-                let observation = self.observation(&response, request, deadline, trace);
-                if let Some(passed) = pass_over(response.body, observation, trace.mark) {
-                    passed.await;
-                }
+            if let Some(passed) = self.passed(result, request, trace) {
+                passed.await;
             }
             *request = first.clone();
             trace.redirects = 0;
-            sleep(deadline.pass(wait, trace)).await;
+            sleep(trace.pass(wait)).await;
             trace.lap();
         }
     }
@@ -75,17 +67,14 @@ impl Shared {
 fn outcome(
     result: &Result<OpenResponse, Failure>,
     request: &Request,
-    deadline: &Deadline,
     trace: &Trace,
 ) -> Result<Response, Error> {
     match result {
-        Ok(response) => Ok(so_far(response, request, deadline, trace)),
-        Err(failure) => Err(Error::new(
-            failure.clone(),
-            request.display_url(),
-            request.redirected.clone(),
-            deadline.begun.elapsed(),
-            trace.attempts.clone(),
-        )),
+        Ok(response) => Ok(so_far(response, request, trace)),
+        Err(failure) => {
+            let (failure, attempts) = (failure.clone(), trace.attempts.clone());
+            let elapsed = trace.deadline.begun.elapsed();
+            Err(Error::new(failure, request.into(), elapsed, attempts))
+        }
     }
 }

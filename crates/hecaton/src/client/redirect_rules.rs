@@ -67,22 +67,8 @@ impl<'a> Trail<'a> {
             return Ok(false);
         };
         let here = request.url_without_zone();
-        let mut url = reference::join(&here, &location).map_err(|why| self.unreadable(why))?;
-        url.truncate(url.find('#').unwrap_or(url.len()));
-        let (scheme, _) = url.split_once(':').unwrap_or_default();
-        let scheme = scheme.to_ascii_lowercase();
-        if !matches!(&*scheme, "http" | "https") {
-            let why =
-                format!("it leads to the scheme {scheme:?}: only http and https are followed");
-            return Err(self.failure(why).for_reason(Reason::SchemeUnsupported));
-        }
-        let mut next = Request::new("GET", &url).map_err(|error| self.unreadable(error))?;
-        if next.login().is_some() && !self.limits.with_login {
-            return Err(self.unreadable("it has credentials in it"));
-        }
-        if zone::without(&next.origin.host) == zone::without(&request.origin.host) {
-            next.stay_in_zone_of(request);
-        }
+        let url = reference::join(&here, &location).map_err(|why| self.unreadable(why))?;
+        let next = self.target(request, url)?;
         let shown = display_url(&next.origin, &next.target);
         let method = method_after(status, &request.method);
         let step = Step {
@@ -90,11 +76,6 @@ impl<'a> Trail<'a> {
             url: next.url(),
         };
         self.allow(&request.origin, &next.origin, &step, &shown)?;
-        if !redirect_hosts::allow(self.limits.hosts, &request.origin, &next.origin) {
-            let why = "whose host is not among the redirect_hosts";
-            let failure = self.failure(format!("it leads to {shown}, {why}"));
-            return Err(failure.for_reason(Reason::RedirectForbidden));
-        }
         if method != request.method {
             request.body = next.body;
             request.forget_framing();
@@ -110,6 +91,26 @@ impl<'a> Trail<'a> {
         request.redirected.push(Redirect { status, url: here });
         self.seen.push(step);
         Ok(true)
+    }
+
+    /// A GET of the URL to which this request is redirected.
+    fn target(&self, request: &Request, mut url: String) -> Result<Request, Failure> {
+        url.truncate(url.find('#').unwrap_or(url.len()));
+        let (scheme, _) = url.split_once(':').unwrap_or_default();
+        let scheme = scheme.to_ascii_lowercase();
+        if !matches!(&*scheme, "http" | "https") {
+            let why =
+                format!("it leads to the scheme {scheme:?}: only http and https are followed");
+            return Err(self.failure(why).for_reason(Reason::SchemeUnsupported));
+        }
+        let mut next = Request::new("GET", &url).map_err(|error| self.unreadable(error))?;
+        if next.login().is_some() && !self.limits.with_login {
+            return Err(self.unreadable("it has credentials in it"));
+        }
+        if zone::without(&next.origin.host) == zone::without(&request.origin.host) {
+            next.stay_in_zone_of(request);
+        }
+        Ok(next)
     }
 
     fn allow(
@@ -137,6 +138,11 @@ impl<'a> Trail<'a> {
         if !self.limits.may_return && self.seen.contains(step) {
             let failure = self.failure(format!("it leads back to {shown}, in a circle"));
             return Err(failure.for_reason(Reason::TooManyRedirects));
+        }
+        if !redirect_hosts::allow(self.limits.hosts, here, there) {
+            let why = "whose host is not among the redirect_hosts";
+            let failure = self.failure(format!("it leads to {shown}, {why}"));
+            return Err(failure.for_reason(Reason::RedirectForbidden));
         }
         Ok(())
     }

@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout_at;
 
-use crate::client::deadline::Deadline;
 use crate::client::open_response::{OpenResponse, Reading};
 use crate::client::redirect_rules::{Limits, Trail, leads_elsewhere};
 use crate::client::replaced::pass_over;
@@ -22,30 +21,29 @@ impl Shared {
         self: &Arc<Self>,
         request: &mut Request,
         reading: Reading,
-        deadline: &mut Deadline,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Failure> {
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
         // The timer counts milliseconds, and a request can be sent within one. With a limit of zero nothing may start.
-        if deadline.limit.is_zero() {
-            return Err(deadline.used_up(None));
+        if trace.deadline.limit.is_zero() {
+            return Err(trace.used_up());
         }
         if let Some(announced) = request.framing() {
             let refused = |why| Failure::new(Kind::Body, Phase::Queue, why).for_good();
             announced.check(&request.body).map_err(refused)?;
         }
-        let at = deadline.at.into();
+        let at = trace.deadline.at.into();
         // Boxed like everything that most requests do not need.
         let result = if self.retry_predicate_of(request).is_some() {
-            let outcome = self.call_retry_predicate(request, reading, deadline, trace);
+            let outcome = self.call_retry_predicate(request, reading, trace);
             timeout_at(at, Box::pin(outcome)).await
         } else if self.uses_one_url(request) {
-            timeout_at(at, self.run(request, reading, deadline, trace)).await
+            timeout_at(at, self.run(request, reading, trace)).await
         } else {
-            let followed = self.follow_redirects(request, reading, deadline, trace);
+            let followed = self.follow_redirects(request, reading, trace);
             timeout_at(at, Box::pin(followed)).await
         };
-        self.by_deadline(result, &request.origin, deadline, trace)
+        self.by_deadline(result, &request.origin, trace)
     }
 
     /// The result of what was timed by the deadline.
@@ -53,16 +51,14 @@ impl Shared {
         &self,
         result: Result<Result<T, Failure>, Elapsed>,
         origin: &Arc<Origin>,
-        deadline: &Deadline,
         trace: &Trace,
     ) -> Result<T, Failure> {
-        let attempt = trace.attempts.last();
         let result = match result {
-            Ok(result) => result.map_err(|failure| deadline.report(failure, attempt)),
-            Err(_) => Err(deadline.used_up(attempt)),
+            Ok(result) => result.map_err(|failure| trace.report(failure)),
+            Err(_) => Err(trace.used_up()),
         };
         let counts = &self.pool.connection_counts;
-        result.map_err(|failure| counts.explain(failure, origin, attempt))
+        result.map_err(|failure| counts.explain(failure, origin, trace.attempts.last()))
     }
 
     /// One run of a request, from its first URL to a response. A retry predicate may cause several.
@@ -70,15 +66,11 @@ impl Shared {
         self: &Arc<Self>,
         request: &mut Request,
         reading: Reading,
-        deadline: &mut Deadline,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Failure> {
         match self.uses_one_url(request) {
-            true => self.run(request, reading, deadline, trace).await,
-            false => {
-                self.follow_redirects(request, reading, deadline, trace)
-                    .await
-            }
+            true => self.run(request, reading, trace).await,
+            false => self.follow_redirects(request, reading, trace).await,
         }
     }
 
@@ -114,7 +106,6 @@ impl Shared {
         self: &Arc<Self>,
         request: &mut Request,
         reading: Reading,
-        deadline: &mut Deadline,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Failure> {
         let most = self.most_redirects(request);
@@ -122,7 +113,7 @@ impl Shared {
         loop {
             let own = request.fields.len();
             let replaced = self.cookies.as_ref().and_then(|jar| jar.add_to(request));
-            let response = self.run(request, reading, deadline, trace).await?;
+            let response = self.run(request, reading, trace).await?;
             match replaced {
                 Some(before) => (request.fields, request.inherited_bytes) = before,
                 None => request.fields.truncate(own),
@@ -130,7 +121,7 @@ impl Shared {
             if most == 0 {
                 return Ok(response);
             }
-            let observation = self.observation(&response, request, deadline, trace);
+            let observation = self.observation(&response, request, trace);
             let followed = match trail.follow(request, response.status, &response.fields) {
                 Ok(false) => return Ok(response),
                 Ok(true) if !request.body.begin_again() => {

@@ -9,7 +9,6 @@ use std::time::Instant;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use super::deadline::Deadline;
 use super::hooks::Hooks;
 use super::open_response::{Body, OpenResponse};
 use super::shared::Shared;
@@ -30,7 +29,6 @@ impl Shared {
         &self,
         response: &OpenResponse,
         request: &Request,
-        deadline: &Deadline,
         trace: &Trace,
     ) -> Option<Box<Observation>> {
         let number = request.options.as_ref()?.intercepted_as?;
@@ -38,7 +36,7 @@ impl Shared {
         Some(Box::new(Observation {
             hooks,
             number,
-            response: so_far(response, request, deadline, trace),
+            response: so_far(response, request, trace),
         }))
     }
 }
@@ -78,12 +76,7 @@ async fn observe(body: Body, observation: Observation, now: Instant) {
 }
 
 /// The response so far: the body may be unread.
-pub(super) fn so_far(
-    response: &OpenResponse,
-    request: &Request,
-    deadline: &Deadline,
-    trace: &Trace,
-) -> Response {
+pub(super) fn so_far(response: &OpenResponse, request: &Request, trace: &Trace) -> Response {
     let (body, trailers) = response.body.so_far();
     Response {
         status: response.status,
@@ -91,7 +84,7 @@ pub(super) fn so_far(
         body,
         trailers,
         attempts: trace.attempts.clone(),
-        elapsed: trace.mark - deadline.begun,
+        elapsed: trace.elapsed(),
         request: request.into(),
     }
 }

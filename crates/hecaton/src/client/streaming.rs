@@ -7,7 +7,6 @@ use http::Method;
 use tokio::time::timeout_at;
 
 use crate::client::body_reader::BodyReader;
-use crate::client::deadline::Deadline;
 use crate::client::open_response::{Body, OpenResponse};
 use crate::content::buffered::Share;
 use crate::message::attempt::{Attempt, Ending, Trace};
@@ -32,7 +31,6 @@ use crate::message::sent::Sent;
 pub struct Streaming {
     status: u16,
     fields: Vec<u8>,
-    deadline: Deadline,
     trace: Trace,
     /// The request that was sent last.
     request: Sent,
@@ -51,16 +49,10 @@ enum State {
 
 impl Streaming {
     /// The stream of a response whose body is unread.
-    pub(crate) fn new(
-        response: OpenResponse,
-        deadline: Deadline,
-        trace: Trace,
-        request: Sent,
-    ) -> Streaming {
+    pub(crate) fn new(response: OpenResponse, trace: Trace, request: Sent) -> Streaming {
         let mut stream = Streaming {
             status: response.status,
             fields: response.fields,
-            deadline,
             trace,
             request,
             trailers: None,
@@ -124,7 +116,7 @@ impl Streaming {
     /// From the start of the request to the head of the response; once the body has been read, to its
     /// last byte.
     pub fn elapsed(&self) -> Duration {
-        self.trace.mark - self.deadline.begun
+        self.trace.elapsed()
     }
 
     /// The next piece of the body, never empty, of at most a few hundred KiB; none once it has been read whole. A body
@@ -132,7 +124,7 @@ impl Streaming {
     ///
     /// Dropping the future loses nothing: the next call continues.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
-        let deadline = self.deadline.at;
+        let deadline = self.trace.deadline.at;
         let Some(reader) = self.reader()? else {
             return Ok(None);
         };
@@ -144,7 +136,7 @@ impl Streaming {
 
     /// Reads what is left, and makes a response of it. A body larger than `max_body` is an error.
     pub(crate) async fn whole(&mut self) -> Result<Response, Error> {
-        let deadline = self.deadline.at;
+        let deadline = self.trace.deadline.at;
         let mut body = Bytes::new();
         if let Some(reader) = self.reader()? {
             let result = in_time(deadline, reader.read_whole()).await;
@@ -166,15 +158,13 @@ impl Streaming {
 
     /// Returns what was read, or ends in the failure. None: the deadline has passed.
     fn after_reading<T>(&mut self, result: Option<Result<T, Failure>>) -> Result<T, Error> {
-        let late = || self.deadline.used_up(self.trace.attempts.last());
-        match result.unwrap_or_else(|| Err(late())) {
+        match result.unwrap_or_else(|| Err(self.trace.used_up())) {
             Ok(read) => {
                 self.finish_if_whole();
                 Ok(read)
             }
             Err(failure) => {
-                let attempt = self.trace.attempts.last();
-                let failure = self.deadline.report(failure, attempt);
+                let failure = self.trace.report(failure);
                 Err(self.failed(failure))
             }
         }
@@ -251,13 +241,8 @@ impl Streaming {
     /// Ends with an error, which every later call returns.
     fn end(&mut self, failure: Failure) -> Error {
         let attempts = self.trace.attempts.clone();
-        let error = Error::new(
-            failure,
-            self.request.display_url(),
-            self.request.redirected.clone(),
-            self.deadline.begun.elapsed(),
-            attempts,
-        );
+        let elapsed = self.trace.deadline.begun.elapsed();
+        let error = Error::new(failure, self.request.clone(), elapsed, attempts);
         self.state = State::Failed(error.clone());
         self.share = None;
         error

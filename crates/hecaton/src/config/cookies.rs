@@ -20,6 +20,7 @@ use self::parse::Raw;
 use self::store::Store;
 use crate::message::failure::InvalidRequest;
 use crate::message::fields::Fields;
+use crate::message::origin::is_within;
 use crate::message::request::Request;
 
 /// At most this many cookies of one response are accepted; the rest is ignored.
@@ -238,12 +239,6 @@ fn is_public_suffix(domain: &str) -> bool {
 /// The path of a cookie that names none (RFC 6265 §5.1.4): that of the URL up to its last slash.
 fn default_path(path: &str) -> &str {
     &path[..path.rfind('/').unwrap_or_default().max(1)]
-}
-
-/// Whether a host is this domain or below it.
-fn is_within(host: &str, domain: &str) -> bool {
-    let rest = host.strip_suffix(domain);
-    rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
 /// Whether a path is this one or below it (RFC 6265 §5.1.4).

@@ -61,24 +61,20 @@ impl Pem {
 
     /// Every certificate in it, at least one.
     pub(crate) fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, String> {
-        let certificates: Result<Vec<_>, _> =
-            CertificateDer::pem_slice_iter(self.bytes()).collect();
-        match certificates {
-            Ok(certificates) if certificates.is_empty() => Err(self.has("no certificate in PEM")),
-            Ok(certificates) => Ok(certificates),
-            Err(error) => Err(self.has(&broken(&error))),
-        }
+        self.all("no certificate in PEM")
     }
 
     /// Every list of revoked certificates in it, at least one.
     pub(crate) fn lists(&self) -> Result<Vec<CertificateRevocationListDer<'static>>, String> {
-        let lists: Result<Vec<_>, _> =
-            CertificateRevocationListDer::pem_slice_iter(self.bytes()).collect();
-        match lists {
-            Ok(lists) if lists.is_empty() => {
-                Err(self.has("no list of revoked certificates in PEM"))
-            }
-            Ok(lists) => Ok(lists),
+        self.all("no list of revoked certificates in PEM")
+    }
+
+    /// Every item of a kind in it; `none` is what to say if there is none.
+    fn all<T: PemObject>(&self, none: &str) -> Result<Vec<T>, String> {
+        let all: Result<Vec<_>, _> = T::pem_slice_iter(self.bytes()).collect();
+        match all {
+            Ok(all) if all.is_empty() => Err(self.has(none)),
+            Ok(all) => Ok(all),
             Err(error) => Err(self.has(&broken(&error))),
         }
     }

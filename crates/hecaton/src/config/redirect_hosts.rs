@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use crate::message::failure::InvalidRequest;
-use crate::message::origin::Origin;
+use crate::message::origin::{Origin, is_within};
 
 /// Whether every entry is a host.
 pub(crate) fn check(list: &[String]) -> Result<(), InvalidRequest> {
@@ -42,14 +42,7 @@ fn is(entry: &str, host: &str, address: Option<IpAddr>) -> bool {
         return entry.eq_ignore_ascii_case(host);
     };
     // The part before it has at least one letter and a dot.
-    let start = host
-        .len()
-        .checked_sub(parent.len())
-        .filter(|start| *start > 1);
-    start.is_some_and(|start| {
-        let (host, parent) = (host.as_bytes(), parent.as_bytes());
-        host[start - 1] == b'.' && host[start..].eq_ignore_ascii_case(parent)
-    })
+    host.len() > parent.len() + 1 && is_within(host, parent)
 }
 
 fn address(host: &str) -> Option<IpAddr> {

@@ -34,49 +34,18 @@ pub(crate) async fn exchange(
     // The pool has just looked at a reused connection.
     let early = !trace.attempt().reused && has_sent_early(connection)?;
     connection.received = false;
-    let mut outgoing = Outgoing::new(connection, request, config);
-    let mut reader = HeadReader::default();
-    let mut timer = PhaseTimer::new(config);
-    let head = poll_fn(|cx| {
-        let write_error = match poll_write(cx, connection, &mut outgoing, trace) {
-            Err(Stopped::Body(failure)) => return Poll::Ready(Err(Broken::Failed(failure))),
-            Err(_) if !trace.attempt().sent && trace.attempt().reused => {
-                return Poll::Ready(Err(Broken::Unsent));
-            }
-            // Bytes on a new connection may be a response, or TLS refusing the client.
-            Err(Stopped::Socket(error)) => Some(error),
-            Ok(()) => None,
-        };
-        match poll_head(
-            cx,
-            connection,
-            &mut reader,
-            head_rules(request, config),
-            write_error,
-        ) {
-            Poll::Pending if reader.continued && outgoing.is_held() => {
-                outgoing.release();
-                cx.waker().wake_by_ref();
-                Poll::Pending
-            }
-            Poll::Pending => {
-                timer.follow(trace.attempt().phase);
-                timer.poll(cx).map(|late| Err(Broken::Failed(late)))
-            }
-            Poll::Ready(head) => Poll::Ready(head.map_err(|mut lost| {
-                lost.failure.phase = trace.attempt().phase;
-                match lost.ended && !connection.received {
-                    true if !trace.attempt().sent && !connection.is_tls() => Broken::Unsent,
-                    true => Broken::Ended(lost.failure),
-                    false => Broken::Failed(lost.failure),
-                }
-            })),
-        }
-    })
-    .await?;
+    let mut exchange = Exchange {
+        outgoing: Outgoing::new(connection, request, config),
+        connection,
+        rules: head_rules(request, config),
+        reader: HeadReader::default(),
+        timer: PhaseTimer::new(config),
+    };
+    let head = poll_fn(|cx| exchange.poll(cx, trace)).await?;
     trace.attempt().first_byte_time = trace.lap();
     trace.attempt().phase = Phase::Read;
-    let incoming = Incoming::new(&head, outgoing, request.flags.closes || early);
+    let closes = request.flags.closes || early;
+    let incoming = Incoming::new(&head, exchange.outgoing, closes);
     Ok((head, incoming))
 }
 
@@ -90,25 +59,6 @@ fn has_sent_early(connection: &mut Connection) -> Result<bool, Broken> {
         Waiting::End(None) => Err(Broken::Unsent),
         Waiting::End(Some(why)) => Err(Broken::Failed(why.failure(Phase::Send).for_good())),
     }
-}
-
-/// Writes what the socket takes, and notes the moment when the request was out.
-fn poll_write(
-    cx: &mut Context<'_>,
-    connection: &mut Connection,
-    outgoing: &mut Outgoing,
-    trace: &mut Trace,
-) -> Result<(), Stopped> {
-    if outgoing.is_done() {
-        return Ok(());
-    }
-    let result = outgoing.poll_write(cx, connection);
-    trace.attempt().sent |= outgoing.has_begun();
-    if outgoing.is_done() {
-        trace.attempt().send_time = trace.lap();
-        trace.attempt().phase = Phase::FirstByte;
-    }
-    result
 }
 
 /// Why there is no head, and whether the connection ended. The caller sets the phase.
@@ -127,44 +77,102 @@ fn head_rules<'a>(request: &'a Request, config: &Config) -> HeadRules<'a> {
     }
 }
 
-/// Reads until the head is there, which may be before the request is out.
-fn poll_head(
-    cx: &mut Context<'_>,
-    connection: &mut Connection,
-    reader: &mut HeadReader,
-    rules: HeadRules<'_>,
-    write_error: Option<io::Error>,
-) -> Poll<Result<Head, Lost>> {
-    let mut pieces = 0;
-    loop {
-        match reader.take(rules, &mut connection.input) {
-            Err(why) => {
-                let failure = Failure::new(Kind::Protocol, Phase::FirstByte, why.to_string());
-                return Poll::Ready(Err(Lost {
-                    failure: failure.for_reason(why.reason()).for_good(),
-                    ended: false,
-                }));
+/// A request under way, until the head of its response is there.
+struct Exchange<'a> {
+    connection: &'a mut Connection,
+    rules: HeadRules<'a>,
+    outgoing: Outgoing,
+    reader: HeadReader,
+    timer: PhaseTimer<'a>,
+}
+
+impl Exchange<'_> {
+    /// Writes and reads as far as the socket allows.
+    fn poll(&mut self, cx: &mut Context<'_>, trace: &mut Trace) -> Poll<Result<Head, Broken>> {
+        let write_error = match self.poll_write(cx, trace) {
+            Err(Stopped::Body(failure)) => return Poll::Ready(Err(Broken::Failed(failure))),
+            Err(_) if !trace.attempt().sent && trace.attempt().reused => {
+                return Poll::Ready(Err(Broken::Unsent));
             }
-            Ok(Some(head)) => return Poll::Ready(Ok(head)),
-            Ok(None) => {}
-        }
-        match connection.poll_fill(cx) {
-            Poll::Ready(Ok(0)) => return Poll::Ready(Err(ended(write_error))),
-            // Endless interim responses must not delay deadlines and other requests.
-            Poll::Ready(Ok(_)) if pieces == PIECES_PER_TURN => {
+            // Bytes on a new connection may be a response, or TLS refusing the client.
+            Err(Stopped::Socket(error)) => Some(error),
+            Ok(()) => None,
+        };
+        match self.poll_head(cx, write_error) {
+            Poll::Pending if self.reader.continued && self.outgoing.is_held() => {
+                self.outgoing.release();
                 cx.waker().wake_by_ref();
-                return Poll::Pending;
+                Poll::Pending
             }
-            Poll::Ready(Ok(_)) => pieces += 1,
-            Poll::Ready(Err(error)) => return Poll::Ready(Err(ended(Some(error)))),
-            // The request cannot be finished. A server that responded early and hung up sends nothing more. The kernel
-            // has its response, though the reactor may not have seen it yet.
-            Poll::Pending if write_error.is_some() => {
-                if !connection.rescue() {
-                    return Poll::Ready(Err(ended(write_error)));
+            Poll::Pending => {
+                self.timer.follow(trace.attempt().phase);
+                self.timer.poll(cx).map(|late| Err(Broken::Failed(late)))
+            }
+            Poll::Ready(head) => Poll::Ready(head.map_err(|lost| self.broken(lost, trace))),
+        }
+    }
+
+    /// Writes what the socket takes, and notes the moment when the request was out.
+    fn poll_write(&mut self, cx: &mut Context<'_>, trace: &mut Trace) -> Result<(), Stopped> {
+        if self.outgoing.is_done() {
+            return Ok(());
+        }
+        let result = self.outgoing.poll_write(cx, self.connection);
+        trace.attempt().sent |= self.outgoing.has_begun();
+        if self.outgoing.is_done() {
+            trace.attempt().send_time = trace.lap();
+            trace.attempt().phase = Phase::FirstByte;
+        }
+        result
+    }
+
+    /// Reads until the head is there, which may be before the request is out.
+    fn poll_head(
+        &mut self,
+        cx: &mut Context<'_>,
+        write_error: Option<io::Error>,
+    ) -> Poll<Result<Head, Lost>> {
+        let mut pieces = 0;
+        loop {
+            match self.reader.take(self.rules, &mut self.connection.input) {
+                Err(why) => {
+                    let failure = Failure::new(Kind::Protocol, Phase::FirstByte, why.to_string());
+                    return Poll::Ready(Err(Lost {
+                        failure: failure.for_reason(why.reason()).for_good(),
+                        ended: false,
+                    }));
                 }
+                Ok(Some(head)) => return Poll::Ready(Ok(head)),
+                Ok(None) => {}
             }
-            Poll::Pending => return Poll::Pending,
+            match self.connection.poll_fill(cx) {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Err(ended(write_error))),
+                // Endless interim responses must not delay deadlines and other requests.
+                Poll::Ready(Ok(_)) if pieces == PIECES_PER_TURN => {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Poll::Ready(Ok(_)) => pieces += 1,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(ended(Some(error)))),
+                // The request cannot be finished. A server that responded early and hung up sends nothing more. The
+                // kernel has its response, though the reactor may not have seen it yet.
+                Poll::Pending if write_error.is_some() => {
+                    if !self.connection.rescue() {
+                        return Poll::Ready(Err(ended(write_error)));
+                    }
+                }
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
+    /// How the attempt ends without a head.
+    fn broken(&self, mut lost: Lost, trace: &mut Trace) -> Broken {
+        lost.failure.phase = trace.attempt().phase;
+        match lost.ended && !self.connection.received {
+            true if !trace.attempt().sent && !self.connection.is_tls() => Broken::Unsent,
+            true => Broken::Ended(lost.failure),
+            false => Broken::Failed(lost.failure),
         }
     }
 }
@@ -193,7 +201,7 @@ fn ended(error: Option<io::Error>) -> Lost {
 mod tests {
     use std::io::Write;
     use std::os::unix::net::UnixStream as Peer;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use tokio::net::UnixStream;
 
@@ -218,7 +226,7 @@ mod tests {
             }
             let wire = Wire::Plain(Socket::new(Pipe::Unix(Noted::new(own))));
             let mut connection = Connection::new(wire, None);
-            let mut trace = Trace::new(Instant::now());
+            let mut trace = Trace::new(Duration::from_secs(10));
             trace.begin();
             let request = Request::get("http://localhost/").unwrap();
             let result = exchange(&mut connection, &request, &config, &mut trace).await;

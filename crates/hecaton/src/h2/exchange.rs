@@ -86,13 +86,8 @@ impl Exchange {
         })
     }
 
-    /// Sends what the peer's windows allow, and waits for the head, which may come before the end.
-    fn poll_head(
-        &mut self,
-        cx: &mut Context<'_>,
-        timer: &mut PhaseTimer<'_>,
-        trace: &mut Trace,
-    ) -> Poll<Result<http::Response<RecvStream>, Broken>> {
+    /// Reads interim responses while the body waits for one of them.
+    fn poll_interim(&mut self, cx: &mut Context<'_>) {
         while self.upload.is_held() {
             match self.response.poll_informational(cx) {
                 Poll::Ready(Some(Ok(interim))) if interim.status() == 100 => self.upload.release(),
@@ -100,6 +95,16 @@ impl Exchange {
                 _ => break,
             }
         }
+    }
+
+    /// Sends what the peer's windows allow, and waits for the head, which may come before the end.
+    fn poll_head(
+        &mut self,
+        cx: &mut Context<'_>,
+        timer: &mut PhaseTimer<'_>,
+        trace: &mut Trace,
+    ) -> Poll<Result<http::Response<RecvStream>, Broken>> {
+        self.poll_interim(cx);
         // The response, or its absence, shows how it went.
         let failure = self.upload.poll(cx).err();
         trace.attempt().sent = self.permit.has_left(self.stream);
@@ -155,6 +160,15 @@ impl StreamPermit {
         required.then(|| refused || self.is_left_out())
     }
 
+    fn failure(&self, error: &h2::Error, phase: Phase) -> Failure {
+        let why = explain(error, &self.link);
+        let failure = Failure::new(Kind::Protocol, phase, why.text).for_reason(why.reason);
+        match error.get_io() {
+            Some(io) => failure.because(io),
+            None => failure,
+        }
+    }
+
     /// The meaning of a stream's end without a response.
     fn broken(&mut self, error: &h2::Error, sent: bool, phase: Phase) -> Broken {
         // Another try would be refused again.
@@ -164,11 +178,7 @@ impl StreamPermit {
         if let Some(why) = self.malformed() {
             return protocol(phase, why, Some(reason::Reason::ResponseMalformed));
         }
-        let why = explain(error, &self.link);
-        let mut failure = Failure::new(Kind::Protocol, phase, why.text).for_reason(why.reason);
-        if let Some(io) = error.get_io() {
-            failure = failure.because(io);
-        }
+        let failure = self.failure(error, phase);
         // Another try would fail in the same way: `h2` refuses the response, or cannot read the server.
         if (error.is_library() && error.is_reset()) || self.link.observed.refused().is_some() {
             return Broken::Failed(failure.for_good());

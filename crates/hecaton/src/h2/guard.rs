@@ -400,25 +400,10 @@ impl Guard {
             None if depends_on_itself || verdict == Verdict::Drop => Some(block.into_owned()),
             None => None,
         };
-        let resets = verdict == Verdict::Reset;
         match replaced {
-            None if resets => behind_a_reset(head.stream, frames),
+            None if verdict == Verdict::Reset => behind_a_reset(head.stream, frames),
             None => Step::Pass(end),
-            Some(block) => {
-                let mut changed = if resets {
-                    reset(head.stream)
-                } else {
-                    Vec::new()
-                };
-                // To `h2`, fields that do not end a stream which the server has reset are an error of only that stream.
-                let flags = if verdict == Verdict::Drop {
-                    0
-                } else {
-                    head.flags
-                };
-                push_block(&mut changed, FrameHead { flags, ..head }, &block);
-                Step::Change(end, changed)
-            }
+            Some(block) => Step::Change(end, replaced_block(head, verdict, &block)),
         }
     }
 
@@ -452,6 +437,21 @@ fn reset(stream: u32) -> Vec<u8> {
     let [a, b, c, d] = stream.to_be_bytes();
     push_frame(&mut frame, PRIORITY, 0, stream, &[a, b, c, d, 0]);
     frame
+}
+
+/// The frames of this block in place of the one that came.
+fn replaced_block(head: FrameHead, verdict: Verdict, block: &[u8]) -> Vec<u8> {
+    let mut changed = match verdict {
+        Verdict::Reset => reset(head.stream),
+        _ => Vec::new(),
+    };
+    // To `h2`, fields that do not end a stream which the server has reset are an error of only that stream.
+    let flags = match verdict {
+        Verdict::Drop => 0,
+        _ => head.flags,
+    };
+    push_block(&mut changed, FrameHead { flags, ..head }, block);
+    changed
 }
 
 fn behind_a_reset(stream: u32, bytes: &[u8]) -> Step {

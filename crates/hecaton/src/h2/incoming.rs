@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use h2::RecvStream;
+use http::HeaderMap;
 
 use super::exchange::explain;
 use super::head::response_fields;
@@ -123,6 +124,19 @@ impl Incoming {
         poll_fn(|cx| self.poll_next(cx, timer, config)).await
     }
 
+    /// The stream has ended, perhaps with trailers.
+    fn end_with(
+        &mut self,
+        trailers: Option<HeaderMap>,
+        config: &Config,
+    ) -> Result<Option<Bytes>, Failure> {
+        if let Some(trailers) = trailers {
+            let block = response_fields(&trailers, config).map_err(|why| too_much(&why))?;
+            self.trailers = Some(Box::new(block));
+        }
+        self.end()
+    }
+
     /// The stream has ended: the length is compared with the announced one.
     fn end(&mut self) -> Result<Option<Bytes>, Failure> {
         self.body = None;
@@ -183,15 +197,7 @@ impl Incoming {
                     Poll::Ready(Ok(Some(piece)))
                 }
                 Poll::Ready(None) => match body.poll_trailers(cx) {
-                    Poll::Ready(Ok(Some(trailers))) => {
-                        let block = response_fields(&trailers, config);
-                        let block = block.map_err(|why| too_much(&why));
-                        Poll::Ready(block.and_then(|block| {
-                            self.trailers = Some(Box::new(block));
-                            self.end()
-                        }))
-                    }
-                    Poll::Ready(Ok(None)) => Poll::Ready(self.end()),
+                    Poll::Ready(Ok(trailers)) => Poll::Ready(self.end_with(trailers, config)),
                     Poll::Ready(Err(error)) => Poll::Ready(self.stopped(&error)),
                     Poll::Pending => self.wait(cx, timer),
                 },

@@ -4,7 +4,7 @@
 use std::os::fd::RawFd;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,7 @@ use super::observed::Observed;
 use super::window::{Streams, Taken, Window};
 use crate::config::Config;
 use crate::message::failure::{Failure, Kind, Phase};
+use crate::runtime::lock::lock;
 use crate::transport::wire::Wire;
 
 /// The window for all bodies of a connection together; `window` has that of one body. It is the largest there is (RFC
@@ -116,28 +117,16 @@ impl Link {
     ) -> Result<(SendRequest<Bytes>, Arc<Link>), Failure> {
         let socket = stream.descriptor();
         let observed = Arc::new(Observed::default());
-        // The most bytes of a header block that `h2` reads, frame heads included.
-        let largest_block = (head_room(config) as usize).saturating_mul(2) + (128 << 10);
-        let watched = Instrumented::new(stream, observed.clone(), largest_block);
         let window = Window::new(streams);
         let first = window.size();
-        let (send, mut connection) = Builder::new()
-            .enable_push(false)
-            .initial_window_size(first)
-            .initial_connection_window_size(CONNECTION_WINDOW)
-            .data_frame_budget(FRAME_BUDGET)
-            .max_header_list_size(head_room(config))
-            .max_concurrent_reset_streams(MOST_RESET)
-            .initial_max_send_streams(NO_LIMIT_YET)
-            .handshake(watched)
-            .await
-            .map_err(|error| match observed.refusal() {
-                Some(why) => why.failure(Phase::Tls),
-                None => {
-                    let detail = format!("cannot begin HTTP/2: {error}");
-                    Failure::new(Kind::Connect, Phase::Connect, detail)
-                }
-            })?;
+        let begun = begin(stream, config, &observed, first).await;
+        let (send, mut connection) = begun.map_err(|error| match observed.refusal() {
+            Some(why) => why.failure(Phase::Tls),
+            None => {
+                let detail = format!("cannot begin HTTP/2: {error}");
+                Failure::new(Kind::Connect, Phase::Connect, detail)
+            }
+        })?;
         let ping = Mutex::new(connection.ping_pong());
         let driven = Driven {
             connection: Some(Box::new(connection)),
@@ -163,7 +152,7 @@ impl Link {
     /// Lets the connection read and write; ready when it has ended.
     pub fn poll_drive(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.driver.register(cx.waker());
-        let mut driven = self.lock();
+        let mut driven = lock(&self.driven);
         driven.announce(self.window.size());
         let Some(connection) = &mut driven.connection else {
             return Poll::Ready(());
@@ -225,12 +214,12 @@ impl Link {
 
     /// Whether the connection has not ended, as far as is known.
     pub fn is_open(&self) -> bool {
-        self.lock().connection.is_some()
+        lock(&self.driven).connection.is_some()
     }
 
     /// Notices an end of the connection that came while nobody drove it.
     pub async fn refresh(&self) {
-        if self.lock().at.elapsed() < TRUSTED {
+        if lock(&self.driven).at.elapsed() < TRUSTED {
             return;
         }
         for _ in 0..LOOKS {
@@ -286,24 +275,40 @@ impl Link {
 
     /// Whether the kernel has something that the connection has not read.
     fn has_unread(&self) -> bool {
-        let driven = self.lock();
+        let driven = lock(&self.driven);
         let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
         driven.connection.is_some() && recv(self.socket, &mut [0], flags) != Err(Errno::EAGAIN)
     }
 
     /// Closes the connection at once, driven or not. Sends a GOAWAY if the socket takes it.
     pub fn close(&self) {
-        if let Some(mut connection) = self.lock().connection.take() {
+        if let Some(mut connection) = lock(&self.driven).connection.take() {
             self.observed.begin_turn();
             let _ = Pin::new(&mut connection).poll(&mut Context::from_waker(Waker::noop()));
         }
         self.driver.wake();
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, Driven> {
-        // h2 keeps its own invariants; after a panic its connection is dropped, not used.
-        lock(&self.driven)
-    }
+/// Sends the preface and the settings of this side, with this window for each body.
+async fn begin(
+    stream: Wire,
+    config: &Config,
+    observed: &Arc<Observed>,
+    window: u32,
+) -> Result<(SendRequest<Bytes>, Connection<Instrumented<Wire>, Bytes>), h2::Error> {
+    // The most bytes of a header block that `h2` reads, frame heads included.
+    let largest_block = (head_room(config) as usize).saturating_mul(2) + (128 << 10);
+    Builder::new()
+        .enable_push(false)
+        .initial_window_size(window)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .data_frame_budget(FRAME_BUDGET)
+        .max_header_list_size(head_room(config))
+        .max_concurrent_reset_streams(MOST_RESET)
+        .initial_max_send_streams(NO_LIMIT_YET)
+        .handshake(Instrumented::new(stream, observed.clone(), largest_block))
+        .await
 }
 
 /// `h2` counts 32 more bytes per field (RFC 9113 §6.5.2).
@@ -312,8 +317,4 @@ fn head_room(config: &Config) -> u32 {
     let (fields, most) = (fields.saturating_mul(32), config.max_header_bytes);
     let most = most.saturating_mul(HEADS);
     most.saturating_add(fields).try_into().unwrap_or(u32::MAX)
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -22,8 +22,8 @@
 //!   GOAWAY before.
 //! - A malformed response is an error of its stream (RFC 9113 §8.1.1): its request fails and is not sent again, and the
 //!   other streams continue. `h2` ends the connection for some malformed responses, and accepts others. So `guard`
-//!   reads the frames first, and makes `h2` reset the stream. The knowledge of `guard` may make a request fail. It
-//!   makes a request succeed only if each byte before END_STREAM was handed over.
+//!   reads the frames first, and makes `h2` reset the stream (`docs/decisions/http2-guard.md`). The knowledge of `guard`
+//!   may make a request fail. It makes a request succeed only if each byte before END_STREAM was handed over.
 //! - A dead path: if nothing at all came on a connection while a request waited until it gave up, the connection gets a
 //!   ping. It is used again only if something comes within a second. Otherwise each request would run into its limit
 //!   for minutes, until TCP gives up. Over HTTP/1.1 a request that gives up closes its connection.

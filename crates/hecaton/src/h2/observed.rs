@@ -3,13 +3,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::task::Waker;
 
 use super::frames::NO_STREAM;
 use super::hpack::Wrong;
 use super::reader::Reader;
 use super::response_state::{ResponseState, Verdict};
+use crate::runtime::lock::lock;
 use crate::transport::tls::explain::Explanation;
 
 /// The greatest error code that HTTP/2 has (RFC 9113 §7).
@@ -174,18 +175,18 @@ impl Observed {
     pub fn opened(&self, stream: u32, is_head: bool) {
         self.requested.fetch_max(stream, Ordering::Relaxed);
         let state = ResponseState::new(is_head);
-        self.streams().states.insert(stream, state);
+        lock(&self.streams).states.insert(stream, state);
     }
 
     /// The request on this stream has ended.
     pub fn closed(&self, stream: u32) {
-        self.streams().end(stream);
+        lock(&self.streams).end(stream);
     }
 
     /// How many bytes of a body came on this stream, if the peer has ended it (END_STREAM) without trailers. Trailers
     /// could be lost, too.
     pub fn whole_body(&self, stream: u32) -> Option<u64> {
-        let streams = self.streams();
+        let streams = lock(&self.streams);
         let state = streams.states.get(&stream);
         let state = state.filter(|state| state.is_whole());
         state.map(ResponseState::body)
@@ -193,26 +194,26 @@ impl Observed {
 
     /// Why the response on this stream is malformed.
     pub fn wrong(&self, stream: u32) -> Option<Wrong> {
-        self.streams().states.get(&stream)?.wrong()
+        lock(&self.streams).states.get(&stream)?.wrong()
     }
 
     /// Whether an interim response or the head of the final one has come on this stream.
     pub fn has_begun(&self, stream: u32) -> bool {
-        let streams = self.streams();
+        let streams = lock(&self.streams);
         let state = streams.states.get(&stream);
         state.is_some_and(ResponseState::has_begun)
     }
 
     /// How many bytes of a body came on this stream, and whether the peer has ended it.
     pub fn body(&self, stream: u32) -> Option<(u64, bool)> {
-        let streams = self.streams();
+        let streams = lock(&self.streams);
         let state = streams.states.get(&stream)?;
         Some((state.body(), state.has_ended()))
     }
 
     /// The reader of this stream waits for bytes; whether some were kept back for it.
     pub fn waits(&self, stream: u32, waker: &Waker) -> bool {
-        let mut streams = self.streams();
+        let mut streams = lock(&self.streams);
         let Some(state) = streams.states.get_mut(&stream) else {
             return false;
         };
@@ -225,7 +226,7 @@ impl Observed {
 
     /// Wakes the readers that wait for bytes.
     pub fn wake_readers(&self) {
-        for state in self.streams().states.values_mut() {
+        for state in lock(&self.streams).states.values_mut() {
             if let Some(waker) = state.waker.take() {
                 waker.wake();
             }
@@ -234,14 +235,14 @@ impl Observed {
 
     /// Whether a small frame stays until its reader waits for it.
     pub(super) fn keeps(&self, stream: u32) -> bool {
-        let mut streams = self.streams();
+        let mut streams = lock(&self.streams);
         let state = streams.states.get_mut(&stream);
         state.is_none_or(|state| state.reader.keeps())
     }
 
     /// The streams whose readers wait or have gone.
     pub(super) fn which_wait(&self, all: impl Iterator<Item = u32>) -> Vec<u32> {
-        let streams = self.streams();
+        let streams = lock(&self.streams);
         let waits = |stream: &u32| match streams.states.get(stream) {
             Some(state) => state.reader == Reader::Waits,
             None => true,
@@ -251,7 +252,7 @@ impl Observed {
 
     /// Whether the request on this stream has not ended.
     pub(super) fn knows(&self, stream: u32) -> bool {
-        self.streams().states.contains_key(&stream)
+        lock(&self.streams).states.contains_key(&stream)
     }
 
     /// Called with the observed bytes: the request on this stream begins to leave.
@@ -291,7 +292,7 @@ impl Observed {
 
     /// Notes something of a stream.
     pub(super) fn on(&self, stream: u32, note: impl FnOnce(&mut ResponseState)) {
-        if let Some(state) = self.streams().states.get_mut(&stream) {
+        if let Some(state) = lock(&self.streams).states.get_mut(&stream) {
             note(state);
         }
     }
@@ -302,7 +303,7 @@ impl Observed {
         stream: u32,
         note: impl FnOnce(&mut ResponseState) -> Verdict,
     ) -> Verdict {
-        let Streams { states, gone } = &mut *self.streams();
+        let Streams { states, gone } = &mut *lock(&self.streams);
         let verdict = match states.get_mut(&stream) {
             Some(state) => note(state),
             None if gone.contains(&stream) => Verdict::Drop,
@@ -316,15 +317,11 @@ impl Observed {
     /// The server resets a stream. `h2` must not see a reset of a stream whose request has ended: it may still ignore
     /// the frames of that stream, and would end the connection for the next one.
     pub(super) fn server_resets(&self, stream: u32) -> Verdict {
-        match self.streams().states.get_mut(&stream) {
+        match lock(&self.streams).states.get_mut(&stream) {
             Some(state) => state.server_resets(),
             None if stream % 2 == 1 && self.has_left(stream) => Verdict::Drop,
             None => Verdict::Fine,
         }
-    }
-
-    fn streams(&self) -> MutexGuard<'_, Streams> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

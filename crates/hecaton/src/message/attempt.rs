@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::message::connection_facts::{ConnectionFacts, Endpoint, TlsFacts};
+use crate::message::deadline::Deadline;
 use crate::message::elapsed::Interval;
 use crate::message::failure::Phase;
 
@@ -140,8 +141,7 @@ impl Version {
 pub(crate) struct Trace {
     pub attempts: Vec<Attempt>,
     pub mark: Instant,
-    /// When the request began.
-    pub begun: Instant,
+    pub deadline: Deadline,
     /// How many redirects were followed.
     pub redirects: u16,
     /// Whether the program, and not the network, gave the outcome of the last attempt.
@@ -151,11 +151,13 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    pub fn new(begun: Instant) -> Trace {
+    /// The trace of a request that begins now, and must have ended after this time.
+    pub fn new(limit: Duration) -> Trace {
+        let deadline = Deadline::new(limit);
         Trace {
             attempts: Vec::with_capacity(1),
-            mark: begun,
-            begun,
+            mark: deadline.begun,
+            deadline,
             redirects: 0,
             given: false,
             observed: false,
@@ -171,16 +173,21 @@ impl Trace {
     /// Begins an attempt.
     pub fn begin(&mut self) {
         // The first attempt begins with the request; comparing is cheaper than subtracting.
-        let begun = match self.mark == self.begun {
+        let begun = match self.mark == self.deadline.begun {
             true => Duration::ZERO,
-            false => self.mark - self.begun,
+            false => self.elapsed(),
         };
         self.attempts.push(Attempt::new(begun, self.redirects));
     }
 
+    /// The time of the request that is accounted for.
+    pub fn elapsed(&self) -> Duration {
+        self.mark - self.deadline.begun
+    }
+
     /// Ends the current attempt.
     pub fn end(&mut self, ending: Ending, at: Instant) {
-        let ended = at - self.begun;
+        let ended = at - self.deadline.begun;
         let attempt = self.attempt();
         attempt.ending = ending;
         attempt.ended = Some(ended);

@@ -7,6 +7,7 @@ use crate::message::attempt::{Attempt, Ending};
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::reason::Reason;
 use crate::message::redirect::Redirect;
+use crate::message::sent::Sent;
 use crate::message::words::{MOST_OF_A_URL, shortened};
 
 /// A request that did not end in a response.
@@ -17,68 +18,45 @@ pub struct Error(Box<Inner>);
 
 #[derive(Clone, Debug)]
 struct Inner {
-    kind: Kind,
-    phase: Phase,
-    reason: Option<Reason>,
+    failure: Failure,
     sent: bool,
     elapsed: Duration,
     url: String,
-    detail: String,
-    code: Option<i32>,
-    given: bool,
-    passing: bool,
     redirects: Vec<Redirect>,
     attempts: Vec<Attempt>,
 }
 
 impl Error {
+    /// The failure of a request that was last sent as `request`.
     pub(crate) fn new(
         failure: Failure,
-        url: String,
-        redirects: Vec<Redirect>,
+        request: Sent,
         elapsed: Duration,
         attempts: Vec<Attempt>,
     ) -> Error {
-        let Failure {
-            kind,
-            phase,
-            reason,
-            detail,
-            code,
-            passing,
-            ended: _,
-            given,
-        } = failure;
-        let sent = attempts.iter().any(|attempt| attempt.sent);
         Error(Box::new(Inner {
-            kind,
-            phase,
-            reason,
-            sent,
+            failure,
+            sent: attempts.iter().any(|attempt| attempt.sent),
             elapsed,
-            url,
-            detail,
-            code,
-            given,
-            passing,
-            redirects,
+            url: request.display_url(),
+            redirects: request.redirected,
             attempts,
         }))
     }
 
     /// What went wrong.
     pub fn kind(&self) -> Kind {
-        self.0.kind
+        self.0.failure.kind
     }
 
     /// In which phase it went wrong; `Total` when the total deadline passed.
     pub fn phase(&self) -> Phase {
-        self.0.phase
+        self.0.failure.phase
     }
 
     /// A finer reason than kind and phase, if one is known.
     pub fn reason(&self) -> Option<Reason> {
-        self.0.reason
+        self.0.failure.reason
     }
 
     /// Whether any byte of the request left the machine. If not, sending it again is always safe.
@@ -98,17 +76,17 @@ impl Error {
 
     /// The operating system's number of the reason, where it gave one: `ECONNREFUSED` and the like.
     pub fn os_error(&self) -> Option<i32> {
-        self.0.code
+        self.0.failure.code
     }
 
     /// Whether another try might end in another way. It cannot if a certificate is refused, or if what came is not HTTP.
     pub fn is_passing(&self) -> bool {
-        self.0.passing
+        self.0.failure.passing
     }
 
     /// Whether the program gave this failure in place of the network's: see [`Hooks::respond`](crate::Hooks::respond).
     pub fn is_given(&self) -> bool {
-        self.0.given
+        self.0.failure.given
     }
 
     /// The redirects that were followed before, in order.
@@ -130,7 +108,7 @@ impl Error {
 
     /// Only the reason, without URL and times.
     pub fn detail(&self) -> &str {
-        &self.0.detail
+        &self.0.failure.detail
     }
 }
 
@@ -147,20 +125,12 @@ fn rounded_up(elapsed: Duration) -> Duration {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner {
-            url,
-            detail,
-            elapsed,
-            sent,
-            ..
-        } = &*self.0;
-        let left = if *sent {
-            "the request had been sent"
-        } else {
-            "nothing had been sent"
+        let left = match self.sent() {
+            true => "the request had been sent",
+            false => "nothing had been sent",
         };
-        let url = shortened(url, MOST_OF_A_URL);
-        let elapsed = rounded_up(*elapsed);
+        let url = shortened(self.url(), MOST_OF_A_URL);
+        let (detail, elapsed) = (self.detail(), rounded_up(self.elapsed()));
         write!(f, "{detail} ({url}, after {elapsed:?}; {left}")?;
         match self.status() {
             Some(status) => write!(f, ", and a response with status {status} had begun)"),

@@ -16,6 +16,7 @@ pub(crate) mod attempt;
 pub(crate) mod body;
 pub(crate) mod broken;
 pub(crate) mod connection_facts;
+pub(crate) mod deadline;
 pub(crate) mod digest;
 pub(crate) mod elapsed;
 pub(crate) mod error;

@@ -112,6 +112,14 @@ impl Origin {
     }
 }
 
+/// Whether a host is this domain or below it, in any case.
+pub(crate) fn is_within(host: &str, domain: &str) -> bool {
+    let (host, domain) = (host.as_bytes(), domain.as_bytes());
+    host.len().checked_sub(domain.len()).is_some_and(|start| {
+        host[start..].eq_ignore_ascii_case(domain) && (start == 0 || host[start - 1] == b'.')
+    })
+}
+
 /// The URL without credentials and query, for messages.
 pub(crate) fn display_url(origin: &Origin, target: &PathAndQuery) -> String {
     format!(

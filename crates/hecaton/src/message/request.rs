@@ -16,7 +16,7 @@ use crate::message::digest::{Digest, Login};
 use crate::message::failure::InvalidRequest;
 use crate::message::fields::Fields;
 use crate::message::framing::Framing;
-use crate::message::origin::{Origin, display_url};
+use crate::message::origin::Origin;
 use crate::message::redirect::Redirect;
 use crate::message::request_flags::RequestFlags;
 use crate::message::request_options::RequestOptions;
@@ -322,11 +322,6 @@ impl Request {
     /// The URL with its query; after redirects the last one.
     pub(crate) fn url(&self) -> String {
         self.origin.url(&self.target)
-    }
-
-    /// The URL without credentials and query, for messages.
-    pub(crate) fn display_url(&self) -> String {
-        display_url(&self.origin, &self.target)
     }
 
     /// The URL as other machines know it: without the zone of its address.

@@ -223,8 +223,8 @@ async fn begin(
             return Err(Failure::new(Kind::Tls, Phase::Tls, detail).for_good());
         }
         ticket.counted = Some(pool.connection_counts.join(origin));
-        let connection = Connection::new(ticket, wire, forward);
-        return Ok(NewConnection::Http1((permit, Box::new(connection))));
+        let connection = Box::new(Connection::new(ticket, wire, forward));
+        return Ok(NewConnection::Http1(Held { connection, permit }));
     }
     let (send, link) = Link::open(wire, config, pool.sessions.streams.clone()).await?;
     let session = Session::new(ticket, send, link.clone(), permit, config);

@@ -3,11 +3,12 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::message::attempt::Attempt;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::origin::Origin;
+use crate::runtime::lock::lock;
 
 /// From this number of connections to one origin on, an error mentions it. The smallest common servers have a handful
 /// of threads or processes.
@@ -37,7 +38,7 @@ impl Drop for Counted {
 impl ConnectionCounts {
     /// Counts a connection that was opened to `origin`, until the result is dropped.
     pub fn join(&self, origin: &Arc<Origin>) -> Counted {
-        let mut connection_counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut connection_counts = lock(&self.0);
         if !connection_counts.contains_key(origin) {
             connection_counts.retain(|_, count| count.now.load(Ordering::Relaxed) > 0);
         }
@@ -64,7 +65,7 @@ impl ConnectionCounts {
         if failure.kind != Kind::Timeout || !attempt.is_some_and(silent) {
             return failure;
         }
-        let connection_counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let connection_counts = lock(&self.0);
         let peak = connection_counts
             .get(origin)
             .map_or(0, |count| count.peak.load(Ordering::Relaxed));

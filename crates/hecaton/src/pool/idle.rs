@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,7 @@ use super::sessions::{SWEEP, Sessions};
 use super::tending::{Alarm, tend};
 use crate::config::Config;
 use crate::message::origin::Origin;
+use crate::runtime::lock::lock;
 use crate::runtime::tasks::spawn;
 use crate::transport::wire::Waiting;
 
@@ -66,14 +67,13 @@ impl Rules {
     }
 }
 
+/// They stay in their boxes, which keep the futures of requests small.
+type Connections = Vec<Box<Connection>>;
+
 pub(super) struct Idle {
     rules: Rules,
     /// In the order of return: the old ones stand in front. No list is empty.
-    #[expect(
-        clippy::vec_box,
-        reason = "they stay in their boxes, which keep the futures of requests small"
-    )]
-    connections: HashMap<Arc<Origin>, Vec<Box<Connection>>, RandomState>,
+    connections: HashMap<Arc<Origin>, Connections, RandomState>,
     /// How many there are.
     count: usize,
     by_age: ByAge<Arc<Origin>>,
@@ -127,7 +127,7 @@ impl IdleConnections {
 
     /// The last used connection to `origin` that is not too old.
     fn pop(&self, origin: &Arc<Origin>, now: Instant) -> Option<Box<Connection>> {
-        let mut idle = self.lock();
+        let mut idle = lock(&self.idle);
         let found = idle.pop(origin, now);
         if found.is_none() {
             idle.sweep(now);
@@ -137,20 +137,13 @@ impl IdleConnections {
 
     /// Closes an idle connection to `origin`, because a new one replaces it.
     pub fn replace(&self, origin: &Arc<Origin>) {
-        let mut idle = self.lock();
-        if let Some(connections) = idle.connections.get_mut(origin) {
-            connections.pop();
-            if connections.is_empty() {
-                idle.connections.remove(origin);
-            }
-            idle.count -= 1;
-        }
+        lock(&self.idle).take_from(origin, |connections, _| drop(connections.pop()));
     }
 
     /// Puts a connection back, and now and then drops all that have been idle for too long.
     pub fn put(&self, origin: &Arc<Origin>, mut connection: Box<Connection>, now: Instant) {
         connection.idle_since = now;
-        let mut idle = self.lock();
+        let mut idle = lock(&self.idle);
         let rules = &idle.rules;
         if rules.longest(&connection).is_zero() || !rules.is_young(&connection, now) {
             return;
@@ -175,7 +168,7 @@ impl IdleConnections {
     /// From now on idle connections are looked after, until there are none: those that are too old or that their server
     /// has ended are closed.
     pub fn tend(&self) {
-        self.tend_in(&mut self.lock());
+        self.tend_in(&mut lock(&self.idle));
     }
 
     fn tend_in(&self, idle: &mut Idle) {
@@ -192,54 +185,56 @@ impl IdleConnections {
 
     /// Closes the connections that have been idle longest until at most `most` are left.
     pub fn shrink(&self, most: usize) {
-        self.lock().shrink(most);
+        lock(&self.idle).shrink(most);
     }
 
     /// Since when the connection that is idle longest has been so.
     pub fn oldest(&self) -> Option<Instant> {
-        self.lock().oldest().map(|(since, _)| since)
+        lock(&self.idle).oldest().map(|(since, _)| since)
     }
 
     /// Closes every idle connection.
     pub fn clear(&self) {
-        let mut idle = self.lock();
+        let mut idle = lock(&self.idle);
         idle.connections.clear();
         idle.count = 0;
     }
 
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.lock().count
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Idle> {
-        lock(&self.idle)
+        lock(&self.idle).count
     }
 }
 
 /// The task must end now. It may have no connection any more that would wake it.
 impl Drop for IdleConnections {
     fn drop(&mut self) {
-        self.lock().alarm.end();
+        lock(&self.idle).alarm.end();
     }
-}
-
-pub(super) fn lock(idle: &Mutex<Idle>) -> MutexGuard<'_, Idle> {
-    // A panic cannot leave the map half-changed, so a poisoned lock is still good.
-    idle.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Idle {
     fn pop(&mut self, origin: &Arc<Origin>, now: Instant) -> Option<Box<Connection>> {
+        self.take_from(origin, |connections, rules| {
+            std::iter::from_fn(|| connections.pop())
+                .find(|connection| rules.allow_use_of(connection, now))
+        })?
+    }
+
+    /// Takes some of the connections to `origin`.
+    fn take_from<T>(
+        &mut self,
+        origin: &Arc<Origin>,
+        take: impl FnOnce(&mut Connections, &Rules) -> T,
+    ) -> Option<T> {
         let connections = self.connections.get_mut(origin)?;
         let before = connections.len();
-        let found = std::iter::from_fn(|| connections.pop())
-            .find(|connection| self.rules.allow_use_of(connection, now));
+        let taken = take(connections, &self.rules);
         self.count -= before - connections.len();
         if connections.is_empty() {
             self.connections.remove(origin);
         }
-        found
+        Some(taken)
     }
 
     /// Without this, a client that visits many origins once would keep a connection to each.
@@ -313,19 +308,8 @@ impl Idle {
 
     fn shrink(&mut self, most: usize) {
         for _ in most..self.count {
-            self.drop_oldest();
-        }
-    }
-
-    fn drop_oldest(&mut self) {
-        let Some((_, origin)) = self.oldest() else {
-            return;
-        };
-        if let Some(connections) = self.connections.get_mut(&origin) {
-            connections.remove(0);
-            self.count -= 1;
-            if connections.is_empty() {
-                self.connections.remove(&origin);
+            if let Some((_, origin)) = self.oldest() {
+                self.take_from(&origin, |connections, _| drop(connections.remove(0)));
             }
         }
     }

@@ -7,13 +7,14 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::Config;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::origin::Origin;
+use crate::runtime::lock::lock;
 
 /// The limits of one client.
 pub(crate) struct ConnectionLimits {
@@ -134,7 +135,7 @@ impl ConnectionLimits {
     }
 
     fn origin(&self, origin: &Arc<Origin>, most: usize) -> Arc<Semaphore> {
-        let mut origins = self.origins.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut origins = lock(&self.origins);
         if let Some(known) = origins.get(origin).and_then(Weak::upgrade) {
             return known;
         }

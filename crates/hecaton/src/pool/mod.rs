@@ -32,6 +32,7 @@ mod idle;
 pub(crate) mod limits;
 mod origin_state;
 mod sessions;
+pub(crate) mod stats;
 mod tending;
 mod waiter;
 
@@ -45,6 +46,7 @@ use self::connection_count::ConnectionCounts;
 use self::idle::IdleConnections;
 use self::limits::{ConnectionLimits, Permit};
 use self::sessions::Sessions;
+use self::stats::Stats;
 use crate::config::Config;
 use crate::message::attempt::Trace;
 use crate::message::failure::{Failure, InvalidRequest, Phase};
@@ -67,19 +69,12 @@ pub(crate) struct Pool {
     open: Arc<AtomicUsize>,
 }
 
-/// Counts of the pool.
-pub(crate) struct Counts {
-    pub opened: u64,
-    pub reused: u64,
-    pub idle: usize,
-    pub in_use: usize,
-    /// Requests that wait for a connection because of the limits.
-    pub waiting: usize,
-}
-
 /// An HTTP/1.1 connection, with its permit if there is a limit. The permit is given back after the connection was put
 /// back, or dropped.
-pub(crate) type Held = (Option<Box<Permit>>, Box<Connection>);
+pub(crate) struct Held {
+    pub connection: Box<Connection>,
+    pub permit: Option<Box<Permit>>,
+}
 
 impl Pool {
     /// An empty pool, or the reason why these settings cannot be used.
@@ -124,12 +119,12 @@ impl Pool {
             attempt.connection = connection.ticket.id;
             attempt.facts = connection.ticket.facts.clone();
             attempt.reused = !std::mem::take(&mut connection.unused);
-            return Ok((permit, connection));
+            return Ok(Held { connection, permit });
         }
         // Boxed, so that requests which need no new connection do not carry its state along.
         let mut connection = Box::pin(self.open_http1(origin, trace)).await?;
         connection.ticket.counted = Some(self.connection_counts.join(origin));
-        Ok((permit, connection))
+        Ok(Held { connection, permit })
     }
 
     /// Sees to it that a connection to `origin` is idle, for the next request: one that is there already, or a new one.
@@ -141,12 +136,12 @@ impl Pool {
                 Acquired::Http1(connection) => held = connection,
             }
         }
-        let (_permit, connection) = match held {
+        let held = match held {
             Some(held) => held,
             None => self.http1(origin, false, trace).await?,
         };
         let reused = trace.attempt().reused;
-        self.idle.put_unused(origin, connection, reused);
+        self.idle.put_unused(origin, held.connection, reused);
         self.keep_few();
         Ok(())
     }
@@ -211,15 +206,16 @@ impl Pool {
         self.idle.count() + self.sessions.idle()
     }
 
-    /// The counts so far.
-    pub fn counts(&self) -> Counts {
+    /// The counts of connections so far, and of requests that wait for one.
+    pub fn counts(&self) -> Stats {
         let idle = self.idle();
-        Counts {
+        Stats {
             opened: self.opened.load(Ordering::Relaxed),
             reused: self.idle.reused() + self.sessions.reused(),
             idle,
             in_use: self.open.load(Ordering::Relaxed).saturating_sub(idle),
             waiting: self.limits.waiting(),
+            ..Stats::default()
         }
     }
 

@@ -88,16 +88,6 @@ impl OriginState {
         Some(self.sessions[index].stream(sessions, origin))
     }
 
-    /// The first stream on the connection that was opened just now, whatever limit its peer will send.
-    pub fn newest_stream(
-        &mut self,
-        sessions: &Arc<Sessions>,
-        origin: &Arc<Origin>,
-    ) -> StreamPermit {
-        let newest = self.sessions.last_mut().expect("it was opened just now");
-        newest.stream(sessions, origin)
-    }
-
     /// Gives streams to the waiting requests. The first request without one gets the task to open a connection.
     pub fn serve(&mut self, sessions: &Arc<Sessions>, origin: &Arc<Origin>) {
         while !self.queue.is_empty() {
@@ -249,7 +239,8 @@ impl Session {
         }
     }
 
-    fn stream(&mut self, sessions: &Arc<Sessions>, origin: &Arc<Origin>) -> StreamPermit {
+    /// A stream on it, whatever limit its peer has sent or will send.
+    pub fn stream(&mut self, sessions: &Arc<Sessions>, origin: &Arc<Origin>) -> StreamPermit {
         self.active += 1;
         let reused = std::mem::replace(&mut self.used, true);
         sessions.note_use(reused);

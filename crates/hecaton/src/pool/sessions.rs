@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::limits::Permit;
@@ -20,6 +20,7 @@ use crate::h2::window::Streams;
 use crate::message::elapsed::{Elapsed, Interval};
 use crate::message::failure::Failure;
 use crate::message::origin::{Origin, Scheme};
+use crate::runtime::lock::lock;
 
 /// How often all origins are searched for connections that have been idle for too long; more often if `idle_timeout` is
 /// shorter.
@@ -80,7 +81,7 @@ impl Sessions {
             Protocol::Http2 => true,
             Protocol::Auto if origin.scheme == Scheme::Http => false,
             Protocol::Auto => {
-                let all = self.lock();
+                let all = lock(&self.all);
                 !all.origins
                     .get(origin)
                     .is_some_and(OriginState::supports_only_http1)
@@ -90,7 +91,7 @@ impl Sessions {
 
     /// A stream on a connection to `origin`, or an entry in the queue for one.
     pub(super) fn request_stream(self: &Arc<Sessions>, origin: &Arc<Origin>) -> StreamOffer {
-        let mut all = self.lock();
+        let mut all = lock(&self.all);
         all.sweep(self.idle_timeout);
         let state = all.origins.entry(origin.clone()).or_default();
         if state.supports_only_http1() {
@@ -130,7 +131,7 @@ impl Sessions {
 
     /// How many connections are idle.
     pub fn idle(&self) -> usize {
-        self.lock()
+        lock(&self.all)
             .origins
             .values()
             .map(|state| state.idle().count())
@@ -148,7 +149,7 @@ impl Sessions {
 
     /// Since when the connection that is idle longest has been so.
     pub fn oldest(&self) -> Option<Instant> {
-        let all = self.lock();
+        let all = lock(&self.all);
         all.origins
             .values()
             .flat_map(OriginState::idle)
@@ -158,7 +159,7 @@ impl Sessions {
 
     /// Closes the connection that is idle longest.
     pub fn drop_oldest(&self) {
-        let mut all = self.lock();
+        let mut all = lock(&self.all);
         let oldest = |state: &OriginState| state.idle().map(|s| s.idle_since).min();
         let found = all
             .origins
@@ -178,7 +179,7 @@ impl Sessions {
 
     /// Closes the idle connections that are no longer usable; whether there are any connections left.
     pub fn tend(&self) -> bool {
-        let mut all = self.lock();
+        let mut all = lock(&self.all);
         all.prune(self.idle_timeout);
         all.origins.values().any(|state| !state.sessions.is_empty())
     }
@@ -186,7 +187,7 @@ impl Sessions {
     /// When connections must be looked at next, because one may then have been idle for too long; none if none ever
     /// will. One that carries streams now may be idle from now on.
     pub fn next_end(&self) -> Option<Instant> {
-        let all = self.lock();
+        let all = lock(&self.all);
         let sessions = all.origins.values().flat_map(|state| &state.sessions);
         let end = |session: &Session| session.next_end(self.idle_timeout);
         sessions.filter_map(end).min()
@@ -194,7 +195,7 @@ impl Sessions {
 
     /// Closes every idle connection.
     pub fn clear(&self) {
-        let mut all = self.lock();
+        let mut all = lock(&self.all);
         all.origins.retain(|_, state| {
             state.sessions.retain(|session| session.active > 0);
             !state.is_empty()
@@ -207,7 +208,7 @@ impl Sessions {
         origin: &Arc<Origin>,
         change: impl FnOnce(&mut OriginState) -> T,
     ) -> Option<T> {
-        let mut all = self.lock();
+        let mut all = lock(&self.all);
         let state = all.origins.get_mut(origin)?;
         let result = change(state);
         state.serve(self, origin);
@@ -217,11 +218,6 @@ impl Sessions {
 
     pub(super) fn left_the_queue(&self) {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, All> {
-        // A panic cannot leave the map half-changed, so a poisoned lock is still good.
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -237,7 +233,7 @@ impl Lender for Sessions {
         if self.http != Protocol::Auto {
             return false;
         }
-        let mut all = self.lock();
+        let mut all = lock(&self.all);
         let state = all.origins.entry(origin.clone()).or_default();
         state.note_http1();
         for waiter in state.leave_to_opener() {
@@ -288,7 +284,7 @@ impl QueueEntry {
         &self,
         permit: Option<Box<Permit>>,
     ) -> Result<StreamPermit, Option<Box<Permit>>> {
-        let mut all = self.sessions.lock();
+        let mut all = lock(&self.sessions.all);
         let Some(state) = all.origins.get_mut(&self.origin) else {
             return Err(permit);
         };
@@ -304,7 +300,7 @@ impl QueueEntry {
 
     /// The time that the opener has already waited for connections that others gave up.
     pub fn elapsed(&self) -> Elapsed {
-        let all = self.sessions.lock();
+        let all = lock(&self.sessions.all);
         let state = all.origins.get(&self.origin);
         let intervals = state.map_or(&[][..], |state| &state.intervals);
         Elapsed::since(self.waiter.since, intervals)
@@ -317,13 +313,13 @@ impl QueueEntry {
     }
 
     /// The connection is there: the first stream for the one who opened it, more for those who wait.
-    pub fn opened(self, session: Session) -> StreamPermit {
-        let mut all = self.sessions.lock();
+    pub fn opened(self, mut session: Session) -> StreamPermit {
+        let mut all = lock(&self.sessions.all);
         let state = all.origins.entry(self.origin.clone()).or_default();
         state.opener = None;
         state.intervals.clear();
+        let stream = session.stream(&self.sessions, &self.origin);
         state.sessions.push(session);
-        let stream = state.newest_stream(&self.sessions, &self.origin);
         state.serve(&self.sessions, &self.origin);
         drop(all);
         stream

@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 
 use tokio::time::{sleep, sleep_until};
 
-use super::idle::{Idle, lock};
+use super::idle::Idle;
 use super::sessions::Sessions;
 use crate::runtime::descriptors::Generation;
+use crate::runtime::lock::lock;
 
 /// How often idle connections are looked after while they come and go. After a wake-up, the task waits for as long, so
 /// that a server cannot keep it busy.

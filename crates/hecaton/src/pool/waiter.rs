@@ -1,7 +1,7 @@
 //! A waiter: one request in the queue for a connection, and its grant.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
@@ -9,6 +9,7 @@ use futures_util::task::AtomicWaker;
 
 use crate::h2::permit::StreamPermit;
 use crate::message::failure::Failure;
+use crate::runtime::lock::lock;
 
 /// The grant for a waiting request.
 pub(super) enum Grant {
@@ -45,14 +46,13 @@ impl Default for Waiter {
 impl Waiter {
     /// Gives a grant, which replaces an earlier one.
     pub fn give(&self, grant: Grant) {
-        *self.grant.lock().unwrap_or_else(PoisonError::into_inner) = Some(grant);
+        *lock(&self.grant) = Some(grant);
         self.waker.wake();
     }
 
     /// Takes the grant.
     pub fn take(&self) -> Option<Grant> {
-        let mut grant = self.grant.lock().unwrap_or_else(PoisonError::into_inner);
-        grant.take()
+        lock(&self.grant).take()
     }
 
     pub fn poll(&self, cx: &mut Context<'_>) -> Poll<Grant> {

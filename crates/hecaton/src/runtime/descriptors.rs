@@ -139,30 +139,23 @@ impl<S: AsRawFd> Drop for Duplicate<S> {
     }
 }
 
-/// A socket that is noted for as long as it is open.
-pub(crate) struct Noted<S: AsRawFd> {
-    socket: Option<S>, // None while it is dropped.
-    made: Generation,
-}
+/// A socket that is noted for as long as it is open, and a connection that ends with it.
+pub(crate) struct Noted<S: AsRawFd>(Duplicate<S>);
 
 impl<S: AsRawFd> Noted<S> {
     pub fn new(socket: S) -> Noted<S> {
-        note(socket.as_raw_fd());
-        Noted {
-            socket: Some(socket),
-            made: Generation::now(),
-        }
+        Noted(Duplicate::new(socket))
     }
 
     /// Whether it was opened by a process that this one descends from, and is closed here. Its number may be another's.
     pub fn is_inherited(&self) -> bool {
-        self.made.is_past()
+        self.0.made.is_past()
     }
 
     /// Whether this process opened it. Also compares process ids, because nothing may have reported a
     /// fork to the child.
     pub fn is_own(&self) -> bool {
-        !self.made.is_past() && HOME.load(Ordering::Relaxed) == process::id()
+        !self.is_inherited() && HOME.load(Ordering::Relaxed) == process::id()
     }
 }
 
@@ -170,13 +163,13 @@ impl<S: AsRawFd> Deref for Noted<S> {
     type Target = S;
 
     fn deref(&self) -> &S {
-        self.socket.as_ref().expect("it is not being dropped")
+        &self.0
     }
 }
 
 impl<S: AsRawFd> DerefMut for Noted<S> {
     fn deref_mut(&mut self) -> &mut S {
-        self.socket.as_mut().expect("it is not being dropped")
+        self.0.own.as_mut().expect("it is not being dropped")
     }
 }
 
@@ -184,15 +177,9 @@ impl<S: AsRawFd> Drop for Noted<S> {
     /// Ends the connection itself, because a child that does not know of `forget_inherited` has a duplicate. The
     /// parent's socket is closed already in a child, and its number may be another's.
     fn drop(&mut self) {
-        let Some(socket) = self.socket.take() else {
-            return;
-        };
-        if self.made.is_past() {
-            std::mem::forget(socket);
-            return;
+        if !self.is_inherited() {
+            let _ = shutdown(self.as_raw_fd(), Shutdown::Both);
         }
-        let _ = shutdown(socket.as_raw_fd(), Shutdown::Both);
-        unnote(socket.as_raw_fd());
     }
 }
 

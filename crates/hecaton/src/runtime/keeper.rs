@@ -11,7 +11,7 @@
 //! thread.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use nix::sys::signal::{SigSet, SigmaskHow};
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
+use crate::runtime::lock::lock;
 use crate::runtime::tasks::Tasks;
 
 /// How long no thread must have driven before the keeper's thread does.
@@ -188,10 +189,6 @@ impl Drop for Waiting<'_> {
             self.0.left();
         }
     }
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

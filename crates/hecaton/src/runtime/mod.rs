@@ -17,6 +17,7 @@
 
 pub(crate) mod descriptors;
 pub(crate) mod keeper;
+pub(crate) mod lock;
 pub(crate) mod reactor;
 pub(crate) mod readable;
 pub(crate) mod spare;

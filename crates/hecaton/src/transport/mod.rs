@@ -329,7 +329,7 @@ mod tests {
         let reactor = Reactor::new().unwrap();
         // Other processes may delay the thread, but not in every try.
         let in_time = (0..10).any(|_| {
-            let mut trace = Trace::new(Instant::now());
+            let mut trace = Trace::new(Duration::from_secs(10));
             trace.begin();
             let mut dial = Dial {
                 origin: &origin,
@@ -375,7 +375,7 @@ mod tests {
             host: "moving.example".into(),
             port,
         };
-        let mut trace = Trace::new(Instant::now());
+        let mut trace = Trace::new(Duration::from_secs(10));
         trace.begin();
         let mut dial = Dial {
             origin: &origin,

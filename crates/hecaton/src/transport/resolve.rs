@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 #[cfg(test)]
 use std::time::Duration;
 use std::time::Instant;
@@ -22,7 +22,9 @@ use futures_util::future::{BoxFuture, Shared};
 use super::dns_cache::DnsCache;
 use crate::config::addresses::Addresses;
 use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::origin::is_within;
 use crate::message::zone::{self, ZonedAddress};
+use crate::runtime::lock::lock;
 
 /// IPv4 first, because most local servers listen there.
 const LOOPBACK: [IpAddr; 2] = [
@@ -199,19 +201,7 @@ impl Drop for Ended {
 
 /// Whether a name means this machine, whatever the system or a DNS server says (RFC 6761 §6.3).
 fn is_localhost(host: &str) -> bool {
-    let host = host.strip_suffix('.').unwrap_or(host);
-    match host.len().checked_sub("localhost".len()) {
-        Some(0) => host.eq_ignore_ascii_case("localhost"),
-        Some(start) => {
-            host.as_bytes()[start..].eq_ignore_ascii_case(b"localhost")
-                && host.as_bytes()[start - 1] == b'.'
-        }
-        None => false,
-    }
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
+    is_within(host.strip_suffix('.').unwrap_or(host), "localhost")
 }
 
 /// An address with its port, in the zone that it names; a sentence if this machine does not have that.

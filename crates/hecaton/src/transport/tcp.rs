@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use nix::errno::Errno;
 use tokio::net::{TcpSocket, TcpStream};
@@ -16,6 +16,7 @@ use crate::message::connection_facts::{ConnectionFacts, Endpoint};
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::zone::ZonedAddress;
 use crate::runtime::descriptors::Noted;
+use crate::runtime::lock::lock;
 
 /// A message names at most this many addresses.
 const MOST_NAMED: usize = 8;
@@ -102,7 +103,7 @@ pub(super) struct Tried {
 
 impl Tried {
     fn note(&self, address: SocketAddr) {
-        self.addresses().push(address);
+        lock(&self.addresses).push(address);
     }
 
     fn note_ends(&self, stream: &TcpStream) {
@@ -118,12 +119,6 @@ impl Tried {
         self.ends.into_inner()
     }
 
-    fn addresses(&self) -> MutexGuard<'_, Vec<SocketAddr>> {
-        self.addresses
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Adds the tried addresses to the failure of a limit.
     pub fn name_in(&self, mut failure: Failure) -> Failure {
         if failure.kind == Kind::Timeout {
@@ -135,12 +130,9 @@ impl Tried {
 
 impl fmt::Display for Tried {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all: Vec<_> = self
-            .addresses()
-            .iter()
-            .map(|address| address.ip().to_string())
-            .collect();
-        f.write_str(&few(all))
+        let all = lock(&self.addresses);
+        let all = all.iter().map(|address| address.ip().to_string());
+        f.write_str(&few(all.collect()))
     }
 }
 

@@ -12,19 +12,19 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::lock::{Mutex, MutexGuard};
-use hecaton::{Changes, Given, InParts, InvalidUrl, Limits, Outcome, Request, Template};
+use hecaton::{InParts, InvalidUrl, Limits, Outcome, Request, Template};
 use magnus::rb_sys::AsRawValue;
 use magnus::typed_data::Obj;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{
-    DataTypeFunctions, Error, Module, RArray, RHash, RModule, Ruby, Thread, TryConvert, TypedData,
-    Value, gc, method,
+    DataTypeFunctions, Error, Module, RArray, RHash, RModule, Ruby, Thread, TypedData, Value, gc,
+    method,
 };
 
 use crate::body_source::{self, BodySource, RubyQueue};
 use crate::client::Engine;
 use crate::held::Held;
-use crate::hooks::{self, About, Decision, HookCalls, RubyHooks};
+use crate::hooks::{About, Decision, HookCalls, RubyHooks};
 use crate::process::ProcessLocal;
 use crate::request::Refused;
 use crate::{fibers, gvl, process, record, request};
@@ -88,14 +88,6 @@ impl Extras {
     }
 }
 
-/// Where the result of a call of Ruby goes.
-enum PendingDecision {
-    Outcome(Decision<bool>),
-    Attempt(Decision<Option<Changes>>),
-    Interception(Decision<Given>, Instant),
-    Observation(Decision<()>),
-}
-
 struct Inner {
     // Dropped before the engine: its connections are registered with the engine's reactor.
     batch: hecaton::Batch<usize>,
@@ -112,8 +104,8 @@ struct Inner {
     ruby_queue: Option<Arc<RubyQueue>>,
     /// The calls of retry predicates, once a request has one.
     hook_calls: Option<Arc<HookCalls>>,
-    /// Where the result of the latest call goes.
-    decision: Option<PendingDecision>,
+    /// Where the result of the latest call goes, and when the call began.
+    decision: Option<(Arc<dyn Decision>, Instant)>,
     engine: Arc<Engine>,
 }
 
@@ -192,8 +184,7 @@ impl Batch {
     fn push_get(ruby: &Ruby, this: &Batch, queued: Value, url: Value) -> Result<Value, Error> {
         this.own(ruby)?;
         let request = request::get(ruby, &this.template, url);
-        this.queue(ruby, None, queued, request, Extras::default())?;
-        Ok(queued)
+        this.queue(ruby, None, queued, request, Extras::default())
     }
 
     /// Queues one of Ruby's requests, and returns it.
@@ -212,17 +203,11 @@ impl Batch {
         this.own(ruby)?;
         let template = &this.template;
         let request = request::build(ruby, template, method, url, headers, body, timeout, options);
-        this.queue(
-            ruby,
-            None,
-            queued,
-            request,
-            Extras::of(ruby, body, options)?,
-        )?;
-        Ok(queued)
+        let extras = Extras::of(ruby, body, options)?;
+        this.queue(ruby, None, queued, request, extras)
     }
 
-    /// Queues a request, which `client` sends; none for the batch's own.
+    /// Queues a request, which `client` sends; none for the batch's own. Returns it.
     pub fn queue(
         &self,
         ruby: &Ruby,
@@ -230,7 +215,7 @@ impl Batch {
         queued: Value,
         request: Result<Request, Refused>,
         extras: Extras,
-    ) -> Result<(), Error> {
+    ) -> Result<Value, Error> {
         let request = match request {
             Ok(request) => Ok(request),
             Err(Refused::Url(error)) => Err(error),
@@ -256,7 +241,7 @@ impl Batch {
             Ok(request) => inner.start(client, tag, request, &extras),
             Err(error) => inner.refused.push((tag, error)),
         }
-        Ok(())
+        Ok(queued)
     }
 
     /// Has the response of one of Ruby's requests handed over in parts: its head, and the pieces of its body if
@@ -375,66 +360,36 @@ impl Batch {
     /// The next call that is due; nil when there is none. It begins with the request and what it is about. After
     /// `:outcome` and `:observation` come three values: status or nil, record, body or the facts of the error. After
     /// `:attempt` and `:interception` comes the argument of `FeatureRun#before_attempt` and
-    /// `Interception::Run#respond`.
+    /// `Interception::Run#respond`. After the latter `wait` returns soon if more calls are due, because Ruby hands over
+    /// what has ended before it makes another call.
     fn next_hook_call(ruby: &Ruby, this: &Batch) -> Result<Option<RArray>, Error> {
         let mut guard = this.lock(ruby)?;
         let inner = running(ruby, &mut guard)?;
-        let Some(call) = inner
-            .hook_calls
-            .as_ref()
-            .and_then(|hook_calls| hook_calls.next())
-        else {
+        let Some(hook_calls) = &inner.hook_calls else {
             return Ok(None);
         };
-        let list = ruby.ary_new_from_values(&[this.held.get(ruby, call.tag)]);
-        let decision = match call.about {
-            About::Outcome(outcome, decision) => {
-                list.push(ruby.to_symbol("outcome"))?;
-                list.cat(&record::values(ruby, *outcome))?;
-                PendingDecision::Outcome(decision)
-            }
-            About::Attempt(attempt, decision) => {
-                list.push(ruby.to_symbol("attempt"))?;
-                list.push(hooks::upcoming(ruby, &attempt)?)?;
-                PendingDecision::Attempt(decision)
-            }
-            About::Interception(attempt, decision) => {
-                list.push(ruby.to_symbol("interception"))?;
-                list.push(hooks::upcoming(ruby, &attempt)?)?;
-                PendingDecision::Interception(decision, Instant::now())
-            }
-            About::Observation(response, decision) => {
-                list.push(ruby.to_symbol("observation"))?;
-                list.cat(&record::values(ruby, Ok(*response)))?;
-                PendingDecision::Observation(decision)
-            }
+        let Some(call) = hook_calls.next() else {
+            return Ok(None);
         };
-        inner.decision = Some(decision);
+        if matches!(call.about, About::Interception(_)) {
+            hook_calls.remind();
+        }
+        let list = ruby.ary_new_from_values(&[this.held.get(ruby, call.tag)]);
+        list.push(ruby.to_symbol(call.about.name()))?;
+        let (arguments, count) = call.about.arguments(ruby)?;
+        list.cat(&arguments[..count])?;
+        inner.decision = Some((call.decision, Instant::now()));
         Ok(Some(list))
     }
 
     /// Resolves the latest call: whether the request is sent again, the headers of the attempt as a flat list (nil if
-    /// the attempt is not made), or what `Interception::Run#respond` returned. After the latter `wait` returns soon if
-    /// more calls are due.
+    /// the attempt is not made), or what `Interception::Run#respond` returned.
     fn resolve(ruby: &Ruby, this: &Batch, given: Value) -> Result<(), Error> {
         let mut guard = this.lock(ruby)?;
-        let inner = running(ruby, &mut guard)?;
-        match inner.decision.take() {
-            Some(PendingDecision::Outcome(decision)) => decision.give(given.to_bool()),
-            Some(PendingDecision::Attempt(decision)) => {
-                decision.give(hooks::changes(Option::<RArray>::try_convert(given)?)?);
-            }
-            Some(PendingDecision::Interception(decision, began)) => {
-                decision.give(hooks::given(given, began)?);
-                // Ruby hands over what has ended before it makes another call.
-                if let Some(hook_calls) = &inner.hook_calls {
-                    hook_calls.remind();
-                }
-            }
-            Some(PendingDecision::Observation(decision)) => decision.give(()),
-            None => {}
+        match running(ruby, &mut guard)?.decision.take() {
+            Some((decision, began)) => decision.give(given, began),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Hands over ended requests, some at a time, because each call of Ruby's list is expensive.

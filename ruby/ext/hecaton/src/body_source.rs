@@ -6,7 +6,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
@@ -19,7 +19,7 @@ use magnus::{Error, Module, Object, RModule, RString, Ruby, Value, function, met
 use crate::client::Engine;
 use crate::hooks::{HookCalls, KeptHooks, RubyHooks};
 use crate::process::ProcessLocal;
-use crate::{fibers, gvl, process};
+use crate::{fibers, gvl, lock, process};
 
 #[magnus::wrap(class = "Hecaton::Native::BodySource", free_immediately, size)]
 pub struct BodySource(Arc<Shared>);
@@ -59,60 +59,54 @@ impl BodySource {
         ruby_queue: Arc<RubyQueue>,
         tag: usize,
     ) -> (impl Source + 'static + use<>, Option<u64>) {
-        self.0.lock().ruby_queue = Some((ruby_queue, tag));
+        lock(&self.0.slot).ruby_queue = Some((ruby_queue, tag));
         (Outlet(self.0.clone()), self.0.length)
     }
 
     /// Whether a piece is needed.
     fn is_needed(&self) -> bool {
-        self.0.lock().needed
+        lock(&self.0.slot).needed
     }
 
     /// Whether the source must begin again before the next piece. Only the first call returns true.
     fn take_rewound(&self) -> bool {
-        std::mem::take(&mut self.0.lock().rewound)
+        std::mem::take(&mut lock(&self.0.slot).rewound)
     }
 
     /// Gives the piece that was needed, nil at the end.
     fn give(&self, piece: Option<RString>) {
         let piece = piece.map(|piece| piece.to_bytes());
-        let mut slot = self.0.lock();
+        let mut slot = lock(&self.0.slot);
         slot.ended = piece.is_none();
         slot.piece = piece;
         slot.needed = false;
-        if let Some(waker) = slot.waker.take() {
-            drop(slot);
-            waker.wake();
-        }
+        wake(slot);
     }
 
     /// An exception left the reading of a piece, so the next piece would not follow the last one. The request fails.
     fn fail(&self) {
-        let mut slot = self.0.lock();
+        let mut slot = lock(&self.0.slot);
         (slot.failed, slot.needed) = (true, false);
-        if let Some(waker) = slot.waker.take() {
-            drop(slot);
-            waker.wake();
-        }
+        wake(slot);
     }
 
     /// There is no piece yet: the reading thread is woken when this descriptor is readable. The engine waits for that
     /// with everything else.
     fn read_when_ready(ruby: &Ruby, this: &BodySource, descriptor: i32) -> Result<(), Error> {
         let duplicate = gvl::duplicate(ruby, descriptor)?;
-        let mut slot = this.0.lock();
+        let mut slot = lock(&this.0.slot);
         slot.watched = Some(Readable::new(duplicate));
-        if let Some(waker) = slot.waker.take() {
-            drop(slot);
-            waker.wake();
-        }
+        wake(slot);
         Ok(())
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Slot> {
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+/// Wakes the engine after a change.
+fn wake(mut slot: MutexGuard<'_, Slot>) {
+    let waker = slot.waker.take();
+    drop(slot);
+    if let Some(waker) = waker {
+        waker.wake();
     }
 }
 
@@ -121,7 +115,7 @@ struct Outlet(Arc<Shared>);
 
 impl Source for Outlet {
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
-        let mut slot = self.0.lock();
+        let mut slot = lock(&self.0.slot);
         if let Some(piece) = slot.piece.take() {
             return Poll::Ready(Some(Ok(piece)));
         }
@@ -151,7 +145,7 @@ impl Source for Outlet {
     }
 
     fn rewind(&mut self) -> bool {
-        let mut slot = self.0.lock();
+        let mut slot = lock(&self.0.slot);
         if !self.0.rewindable || slot.failed {
             return false;
         }
@@ -172,14 +166,14 @@ pub struct RubyQueue {
 impl RubyQueue {
     /// Adds a request that needs a piece of its body, or a call about its outcome.
     pub fn add(&self, tag: usize) {
-        self.lock().push(tag);
+        lock(&self.tags).push(tag);
         self.waker.wake();
     }
 
     /// Ready as soon as a request needs Ruby.
     pub fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.waker.register(cx.waker());
-        match self.lock().is_empty() {
+        match lock(&self.tags).is_empty() {
             true => Poll::Pending,
             false => Poll::Ready(()),
         }
@@ -187,11 +181,7 @@ impl RubyQueue {
 
     /// The requests that need Ruby; each is returned once.
     pub fn take(&self) -> Vec<usize> {
-        std::mem::take(&mut self.lock())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<usize>> {
-        self.tags.lock().unwrap_or_else(PoisonError::into_inner)
+        std::mem::take(&mut lock(&self.tags))
     }
 }
 
@@ -261,10 +251,6 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    fn lock(&self) -> MutexGuard<'_, Going<F>> {
-        self.going.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Drives it until it has ended, or needs Ruby. An exception of Ruby's drops it.
     fn drive(&self, ruby: &Ruby, mut future: ProcessLocal<Pin<Box<F>>>) -> Result<(), Error> {
         let watched = self.ruby_queue.clone();
@@ -274,7 +260,7 @@ where
             (future, output)
         };
         let (future, output) = fibers::wait(ruby, &self.engine, next)?;
-        let mut going = self.lock();
+        let mut going = lock(&self.going);
         match output {
             Some(output) => going.output = Some(output),
             None => going.future = Some(future),
@@ -287,7 +273,7 @@ where
             return Ok(());
         };
         while let Some(call) = hook_calls.next() {
-            self.ruby_hooks.of(ruby).resolve(ruby, call.about)?;
+            self.ruby_hooks.of(ruby).resolve(ruby, call)?;
         }
         Ok(())
     }
@@ -304,7 +290,7 @@ where
                 return Err(process::inherited(ruby, "this request was sent"));
             }
             let future = {
-                let mut going = self.lock();
+                let mut going = lock(&self.going);
                 if going.output.is_some() {
                     return Ok(false);
                 }
@@ -313,12 +299,12 @@ where
             let message = "the request's body yields in two threads at once, or when its request was given up";
             let lost = || Error::new(ruby.exception_io_error(), message);
             self.drive(ruby, future.ok_or_else(lost)?)?;
-            if self.lock().output.is_some() {
+            if lock(&self.going).output.is_some() {
                 return Ok(false); // A need that was not looked at is for the wait for the body of the response.
             }
             self.ruby_queue.take();
             self.call_hooks(ruby)?;
-            let needed = |source: &Arc<Shared>| source.lock().needed;
+            let needed = |source: &Arc<Shared>| lock(&source.slot).needed;
             if self.source.as_ref().is_some_and(needed) {
                 return Ok(true);
             }
@@ -331,9 +317,7 @@ struct Given<'a, F: Future>(&'a Waiting<F>);
 
 impl<F: Future> Drop for Given<'_, F> {
     fn drop(&mut self) {
-        let going = self.0.going.lock();
-        let mut going = going.unwrap_or_else(PoisonError::into_inner);
-        going.future = None;
+        lock(&self.0.going).future = None;
     }
 }
 
@@ -380,7 +364,7 @@ where
             let _: Value = source.funcall("fill", (turns,))?;
         }
     }
-    let output = waiting.lock().output.take();
+    let output = lock(&waiting.going).output.take();
     output.ok_or_else(|| gvl::bug(ruby, &"a request has ended without an outcome"))
 }
 

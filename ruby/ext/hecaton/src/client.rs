@@ -1,6 +1,6 @@
 //! `Hecaton::Native::Client`: settings, and the engine of the current process.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use hecaton::{Config, Limits, Phase, Request, Settings, Stats, Template};
 use magnus::typed_data::Obj;
@@ -18,7 +18,7 @@ use crate::request::given;
 use crate::settings::config;
 use crate::shared::{Shared, shared};
 use crate::stream::Stream;
-use crate::{fibers, gvl, record, request};
+use crate::{fibers, gvl, lock, record, request};
 
 /// An engine client, and the reactor that it shares with all other clients of the process.
 pub struct Engine {
@@ -90,14 +90,14 @@ impl Client {
         })
     }
 
-    /// The engine of this process, and its client if that is not this one.
-    fn engine(&self, ruby: &Ruby) -> Result<(Arc<Engine>, Option<hecaton::Client>), Error> {
+    /// The engine of this process, and this client on it.
+    fn engine(&self, ruby: &Ruby) -> Result<(Arc<Engine>, hecaton::Client), Error> {
         let engine = self.base.engine(ruby)?;
-        let derived = self.derived.as_ref().map(|(settings, cookies)| {
-            let cookies = cookies.as_ref().map(Home::jar);
-            engine.client.with(settings, cookies)
-        });
-        Ok((engine, derived))
+        let client = match &self.derived {
+            None => engine.client.clone(),
+            Some((settings, jar)) => engine.client.with(settings, jar.as_ref().map(Home::jar)),
+        };
+        Ok((engine, client))
     }
 
     #[allow(clippy::too_many_arguments)] // They are Ruby's, passed one by one because it is fastest.
@@ -114,16 +114,13 @@ impl Client {
         let template = &this.template;
         let request = request::build(ruby, template, method, url, headers, body, timeout, options)
             .map_err(|refused| refused.raised(ruby))?;
-        let (engine, derived) = this.engine(ruby)?;
-        let client = derived.as_ref().unwrap_or(&engine.client);
-        let source = request::body_source(body)?;
-        let ruby_hooks = request::ruby_hooks(ruby, options)?;
-        let outcome = if source.is_none() && ruby_hooks.is_none() {
-            fibers::wait(ruby, &engine, client.send(request))?
+        let caller = Caller::of(ruby, this, body, options)?;
+        let outcome = if caller.needs_nothing() {
+            fibers::wait(ruby, &caller.engine, caller.client.send(request))?
         } else {
-            let (client, request, mut needs) = needs(ruby, client, request, source, ruby_hooks)?;
+            let (client, request, mut needs) = caller.needs(ruby, request)?;
             needs.to_its_end = true;
-            body_source::wait(ruby, &engine, &needs, client.send(request))?
+            body_source::wait(ruby, &caller.engine, &needs, client.send(request))?
         };
         Ok(ruby.ary_new_from_values(&record::values(ruby, outcome)))
     }
@@ -132,8 +129,7 @@ impl Client {
     fn connect(ruby: &Ruby, this: &Client, url: Value) -> Result<RArray, Error> {
         let request = request::get(ruby, &this.template, url);
         let request = request.map_err(|refused| refused.raised(ruby))?;
-        let (engine, derived) = this.engine(ruby)?;
-        let client = derived.as_ref().unwrap_or(&engine.client);
+        let (engine, client) = this.engine(ruby)?;
         let connected = fibers::wait(ruby, &engine, client.connect(request))?;
         Ok(match connected {
             Ok(attempts) => ruby.ary_from_iter([record::connection(ruby, &attempts)]),
@@ -157,27 +153,23 @@ impl Client {
         let template = &this.template;
         let request = request::build(ruby, template, method, url, headers, body, timeout, options)
             .map_err(|refused| refused.raised(ruby))?;
-        let (engine, derived) = this.engine(ruby)?;
-        let client = derived.as_ref().unwrap_or(&engine.client);
-        let source = request::body_source(body)?;
-        let ruby_hooks = request::ruby_hooks(ruby, options)?;
-        let (opened, source) = if source.is_none() && ruby_hooks.is_none() {
-            (fibers::wait(ruby, &engine, client.open(request))?, None)
+        let caller = Caller::of(ruby, this, body, options)?;
+        let (opened, source) = if caller.needs_nothing() {
+            let opened = caller.client.open(request);
+            (fibers::wait(ruby, &caller.engine, opened)?, None)
         } else {
-            let (client, request, needs) = needs(ruby, client, request, source, ruby_hooks)?;
-            let opened = body_source::wait(ruby, &engine, &needs, client.open(request))?;
-            (
-                opened,
-                needs
-                    .source
-                    .map(|(native, source)| (needs.ruby_queue, native, source)),
-            )
+            let (client, request, needs) = caller.needs(ruby, request)?;
+            let opened = client.open(request);
+            let opened = body_source::wait(ruby, &caller.engine, &needs, opened)?;
+            let source = needs.source;
+            let source = source.map(|(native, source)| (needs.ruby_queue, native, source));
+            (opened, source)
         };
         let values = match opened {
             Err(error) => record::failure(ruby, &error),
             Ok(stream) => {
                 let (status, record) = (stream.status(), record::of_stream(ruby, &stream));
-                into.fill(stream, engine, source);
+                into.fill(stream, caller.engine, source);
                 [
                     status.into_value_with(ruby),
                     record,
@@ -197,16 +189,14 @@ impl Client {
     ) -> Result<Batch, Error> {
         let concurrency = concurrency.unwrap_or(this.concurrency);
         let limits = Limits { per_origin, rate };
-        let (engine, derived) = this.engine(ruby)?;
-        let client = derived.unwrap_or_else(|| engine.client.clone());
+        let (engine, client) = this.engine(ruby)?;
         let template = this.template.clone();
         Batch::new(ruby, engine, client, template, concurrency, limits)
     }
 
     /// This client's part in the batch of another.
     fn join(ruby: &Ruby, this: &Client, batch: Obj<Batch>) -> Result<Guest, Error> {
-        let (engine, derived) = this.engine(ruby)?;
-        let client = derived.unwrap_or_else(|| engine.client.clone());
+        let (engine, client) = this.engine(ruby)?;
         Ok(Guest::new(batch, engine, client, this.template.clone()))
     }
 
@@ -259,7 +249,7 @@ impl Base {
     }
 
     fn with_running<T>(&self, look: impl FnOnce(&mut Running) -> T) -> T {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = lock(&self.running);
         // Called once, because each call is a system call.
         if let Some(running) = running.get() {
             return look(running);
@@ -290,34 +280,63 @@ fn jar(ruby: &Ruby, options: RHash) -> Result<Option<Home>, Error> {
     Ok(jar.map(|jar| jar.0.clone()))
 }
 
-/// A client, a request, and the parts of Ruby that the request needs.
-fn needs(
-    ruby: &Ruby,
-    client: &hecaton::Client,
-    request: Request,
+/// Who sends a request that Ruby waits for, and the parts of Ruby that it needs.
+struct Caller {
+    // Dropped before the engine: its connections are registered with the engine's reactor.
+    client: hecaton::Client,
+    engine: Arc<Engine>,
     source: Option<(Obj<BodySource>, Value)>,
     ruby_hooks: RubyHooks,
-) -> Result<(hecaton::Client, Request, Needs), Error> {
-    let ruby_queue = Arc::new(RubyQueue::default());
-    let (mut client, mut request) = (client.clone(), request);
-    if let Some((native, _)) = source {
-        request = request::with_source(ruby, request, &native, ruby_queue.clone(), 0)?;
+}
+
+impl Caller {
+    fn of(
+        ruby: &Ruby,
+        client: &Client,
+        body: Option<Value>,
+        options: Option<RHash>,
+    ) -> Result<Caller, Error> {
+        let (engine, client) = client.engine(ruby)?;
+        Ok(Caller {
+            client,
+            engine,
+            source: request::body_source(body)?,
+            ruby_hooks: request::ruby_hooks(ruby, options)?,
+        })
     }
-    let mut hook_calls = None;
-    if !ruby_hooks.is_none() {
-        let due = HookCalls::new(ruby_queue.clone());
-        client = client.with_hooks(due.clone());
-        hook_calls = Some(due);
-        request = ruby_hooks.mark(request, 0);
+
+    /// Whether the request needs nothing of Ruby until it has ended.
+    fn needs_nothing(&self) -> bool {
+        self.source.is_none() && self.ruby_hooks.is_none()
     }
-    let needs = Needs {
-        ruby_queue,
-        source,
-        to_its_end: false,
-        hook_calls,
-        ruby_hooks,
-    };
-    Ok((client, request, needs))
+
+    /// A client, the request, and the parts of Ruby that the request needs.
+    fn needs(
+        &self,
+        ruby: &Ruby,
+        mut request: Request,
+    ) -> Result<(hecaton::Client, Request, Needs), Error> {
+        let ruby_queue = Arc::new(RubyQueue::default());
+        let mut client = self.client.clone();
+        if let Some((native, _)) = self.source {
+            request = request::with_source(ruby, request, &native, ruby_queue.clone(), 0)?;
+        }
+        let mut hook_calls = None;
+        if !self.ruby_hooks.is_none() {
+            let due = HookCalls::new(ruby_queue.clone());
+            client = client.with_hooks(due.clone());
+            hook_calls = Some(due);
+            request = self.ruby_hooks.mark(request, 0);
+        }
+        let needs = Needs {
+            ruby_queue,
+            source: self.source,
+            to_its_end: false,
+            hook_calls,
+            ruby_hooks: self.ruby_hooks,
+        };
+        Ok((client, request, needs))
+    }
 }
 
 fn start(ruby: &Ruby, config: &Config, cookies: Option<&Home>) -> Result<Engine, Error> {

@@ -1,13 +1,13 @@
 //! `Hecaton::Native::Cookies`: a jar that clients share, and that outlives a fork.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::UNIX_EPOCH;
 
 use hecaton::cookie_octets::{of_text, to_text};
 use magnus::typed_data::Obj;
-use magnus::{Error, IntoValue, Module, Object, RArray, RModule, RString, Ruby, function, method};
+use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, function, method};
 
-use crate::{content_type, process, request};
+use crate::{content_type, lock, process, request};
 
 /// The jar of the current process. A child of `fork` copies its parent's jar at its first use. Another thread of the
 /// parent may have been changing it, and would never release it in the child.
@@ -18,7 +18,7 @@ impl Home {
     /// The jar. This is only called with the GVL, which a fork needs too, so the lock around the jar is free in a
     /// child.
     pub fn jar(&self) -> hecaton::Cookies {
-        let mut home = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut home = lock(&self.0);
         if home.0 != process::id() {
             *home = (process::id(), home.1.copy());
         }
@@ -53,16 +53,16 @@ impl Cookies {
                     Ok(after) => after.as_secs_f64(),
                     Err(before) => -before.duration().as_secs_f64(),
                 });
-            ruby.ary_new_from_values(&[
-                cookie.name.into_value_with(ruby),
-                cookie.value.into_value_with(ruby),
-                cookie.domain.into_value_with(ruby),
-                cookie.host_only.into_value_with(ruby),
-                cookie.path.into_value_with(ruby),
-                cookie.secure.into_value_with(ruby),
-                cookie.http_only.into_value_with(ruby),
-                expires.into_value_with(ruby),
-            ])
+            (
+                cookie.name,
+                cookie.value,
+                cookie.domain,
+                cookie.host_only,
+                cookie.path,
+                cookie.secure,
+                cookie.http_only,
+                expires,
+            )
         });
         ruby.ary_from_iter(cookies)
     }

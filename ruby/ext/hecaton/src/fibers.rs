@@ -12,7 +12,7 @@
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker, ready};
 
 use futures_util::FutureExt;
@@ -24,7 +24,7 @@ use magnus::{Error, Module, RArray, RModule, Ruby, Value, method};
 
 use crate::client::Engine;
 use crate::shared::Shared;
-use crate::{gvl, process};
+use crate::{gvl, lock, process};
 
 /// Waits for a future while other Ruby threads run, and other fibers of this one if it has a scheduler.
 ///
@@ -61,10 +61,6 @@ where
         Some(Err(panic)) => Err(gvl::bug(ruby, panic.as_ref())),
         None => Err(gvl::bug(ruby, &"a fiber was woken too early")),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The waits of all fibers. They stay here when the driving thread is killed, and the next thread continues with them.

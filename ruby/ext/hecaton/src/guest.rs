@@ -1,6 +1,6 @@
 //! `Hecaton::Native::Guest`: queues the requests of a further client in a batch.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use hecaton::Template;
 use magnus::typed_data::Obj;
@@ -12,7 +12,7 @@ use magnus::{
 use crate::batch::{Batch, Extras};
 use crate::client::Engine;
 use crate::process::ProcessLocal;
-use crate::request;
+use crate::{lock, request};
 
 /// A client's part in a batch of another. Its requests are the batch's, and it may be gone before they end.
 #[derive(TypedData)]
@@ -56,8 +56,9 @@ impl Guest {
 
     /// The client. None after its process has forked away.
     fn client(&self) -> Option<hecaton::Client> {
-        let mut joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
-        joined.anywhere().map(|joined| joined.client.clone())
+        lock(&self.joined)
+            .anywhere()
+            .map(|joined| joined.client.clone())
     }
 
     /// As `Batch::push_get`.
@@ -65,8 +66,7 @@ impl Guest {
         let batch = ruby.get_inner(this.batch);
         batch.own(ruby)?;
         let request = request::get(ruby, &this.template, url);
-        batch.queue(ruby, this.client(), queued, request, Extras::default())?;
-        Ok(queued)
+        batch.queue(ruby, this.client(), queued, request, Extras::default())
     }
 
     /// As `Batch::push`.
@@ -87,8 +87,7 @@ impl Guest {
         let template = &this.template;
         let request = request::build(ruby, template, method, url, headers, body, timeout, options);
         let extras = Extras::of(ruby, body, options)?;
-        batch.queue(ruby, this.client(), queued, request, extras)?;
-        Ok(queued)
+        batch.queue(ruby, this.client(), queued, request, extras)
     }
 }
 

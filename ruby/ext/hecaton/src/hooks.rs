@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ use magnus::{Error, RArray, RString, Ruby, TryConvert, Value};
 
 use crate::body_source::RubyQueue;
 use crate::process::ProcessLocal;
-use crate::record;
+use crate::{lock, record};
 
 /// The calls of Ruby that are due.
 pub struct HookCalls {
@@ -31,29 +31,42 @@ pub struct HookCalls {
 pub struct HookCall {
     pub tag: usize,
     pub about: About,
+    /// Receives the result.
+    pub decision: Arc<dyn Decision>,
 }
 
 /// The subject of a call.
 pub enum About {
     /// Whether the request is sent again after this outcome.
-    Outcome(Box<Outcome>, Decision<bool>),
+    Outcome(Box<Outcome>),
     /// How an attempt is to be made.
-    Attempt(Upcoming, Decision<Option<Changes>>),
+    Attempt(Upcoming),
     /// An interceptor's response to an attempt.
-    Interception(Upcoming, Decision<Given>),
+    Interception(Upcoming),
     /// A response of the network, for observers.
-    Observation(Box<Response>, Decision<()>),
+    Observation(Box<Response>),
 }
 
 impl About {
-    /// Whether the request still waits for the result.
-    fn is_needed(&self) -> bool {
+    /// Its name for `Batch#run_hook_calls` and `Interception::Batch`.
+    pub fn name(&self) -> &'static str {
         match self {
-            About::Outcome(_, decision) => decision.is_needed(),
-            About::Attempt(_, decision) => decision.is_needed(),
-            About::Interception(_, decision) => decision.is_needed(),
-            About::Observation(_, decision) => decision.is_needed(),
+            About::Outcome(_) => "outcome",
+            About::Attempt(_) => "attempt",
+            About::Interception(_) => "interception",
+            About::Observation(_) => "observation",
         }
+    }
+
+    /// The arguments of the call: the first so many of these values.
+    pub fn arguments(self, ruby: &Ruby) -> Result<([Value; 3], usize), Error> {
+        Ok(match self {
+            About::Outcome(outcome) => (record::values(ruby, *outcome), 3),
+            About::Observation(response) => (record::values(ruby, Ok(*response)), 3),
+            About::Attempt(attempt) | About::Interception(attempt) => {
+                ([upcoming(ruby, &attempt)?.as_value(); 3], 1)
+            }
+        })
     }
 }
 
@@ -112,60 +125,36 @@ impl RubyHooks {
         request
     }
 
-    /// Calls the object that is meant, and hands its result to the engine.
-    pub fn resolve(&self, ruby: &Ruby, about: About) -> Result<(), Error> {
-        match (about, self) {
-            (
-                About::Outcome(outcome, decision),
-                &RubyHooks {
-                    predicate: Some(predicate),
-                    ..
-                },
-            ) => {
-                decision.give(predicate.funcall("again?", record::values(ruby, *outcome))?);
-            }
-            (
-                About::Attempt(attempt, decision),
-                &RubyHooks {
-                    features: Some(run),
-                    ..
-                },
-            ) => {
-                let list = run.funcall("before_attempt", (upcoming(ruby, &attempt)?,))?;
-                decision.give(changes(list)?);
-            }
-            (
-                About::Interception(attempt, decision),
-                &RubyHooks {
-                    interception: Some(run),
-                    ..
-                },
-            ) => {
-                let began = Instant::now();
-                let list = run.funcall("respond", (upcoming(ruby, &attempt)?,))?;
-                decision.give(given(list, began)?);
-            }
-            (
-                About::Observation(response, decision),
-                &RubyHooks {
-                    interception: Some(run),
-                    ..
-                },
-            ) => {
-                let _: Value = run.funcall("observe", record::values(ruby, Ok(*response)))?;
-                decision.give(());
-            }
-            _ => unreachable!("only events that have a Ruby object make a call"),
-        }
-        Ok(())
+    /// Makes the call, and hands its result to the engine.
+    pub fn resolve(&self, ruby: &Ruby, call: HookCall) -> Result<(), Error> {
+        let (object, method) = match call.about {
+            About::Outcome(_) => (self.predicate, "again?"),
+            About::Attempt(_) => (self.features, "before_attempt"),
+            About::Interception(_) => (self.interception, "respond"),
+            About::Observation(_) => (self.interception, "observe"),
+        };
+        let object = object.expect("only a request with this object calls it");
+        let began = Instant::now();
+        let (arguments, count) = call.about.arguments(ruby)?;
+        let result: Value = object.funcall(method, &arguments[..count])?;
+        call.decision.give(result, began)
     }
 }
 
 /// Receives the result of a call.
-pub struct Decision<T>(Arc<Mutex<Expected<T>>>);
+pub trait Decision: Send + Sync {
+    /// Sets the result of the call that began then.
+    fn give(&self, result: Value, began: Instant) -> Result<(), Error>;
+}
 
 /// A result that a request waits for.
 struct Expected<T> {
+    /// Reads what Ruby returned.
+    read: fn(Value, Instant) -> Result<T, Error>,
+    state: Mutex<State<T>>,
+}
+
+struct State<T> {
     given: Option<T>,
     waker: Option<ProcessLocal<Waker>>,
 }
@@ -186,7 +175,8 @@ impl HookCalls {
         let mut pending = lock(&self.pending);
         loop {
             let call = pending.pop_front()?;
-            if call.about.is_needed() {
+            // Else no request waits for it any more.
+            if Arc::strong_count(&call.decision) > 1 {
                 return Some(call);
             }
         }
@@ -203,21 +193,27 @@ impl HookCalls {
     fn call_ruby<T: Send + 'static>(
         &self,
         tag: usize,
-        about: impl FnOnce(Decision<T>) -> About,
+        about: About,
+        read: fn(Value, Instant) -> Result<T, Error>,
     ) -> BoxFuture<'static, T> {
-        let decision = Decision(Arc::new(Mutex::new(Expected {
+        let state = Mutex::new(State {
             given: None,
             waker: None,
-        })));
-        let about = about(Decision(decision.0.clone()));
-        lock(&self.pending).push_back(HookCall { tag, about });
+        });
+        let expected = Arc::new(Expected { read, state });
+        let decision = expected.clone();
+        lock(&self.pending).push_back(HookCall {
+            tag,
+            about,
+            decision,
+        });
         self.ruby_queue.add(tag);
         Box::pin(poll_fn(move |cx| {
-            let mut decision = lock(&decision.0);
-            match decision.given.take() {
+            let mut state = lock(&expected.state);
+            match state.given.take() {
                 Some(given) => Poll::Ready(given),
                 None => {
-                    decision.waker = Some(ProcessLocal::new(cx.waker().clone()));
+                    state.waker = Some(ProcessLocal::new(cx.waker().clone()));
                     Poll::Pending
                 }
             }
@@ -227,44 +223,39 @@ impl HookCalls {
 
 impl Hooks for HookCalls {
     fn again(&self, tag: usize, outcome: Outcome) -> BoxFuture<'static, bool> {
-        self.call_ruby(tag, |decision| About::Outcome(Box::new(outcome), decision))
+        let about = About::Outcome(Box::new(outcome));
+        self.call_ruby(tag, about, |again, _| Ok(again.to_bool()))
     }
 
     fn before_attempt(&self, tag: usize, attempt: Upcoming) -> BoxFuture<'static, Option<Changes>> {
-        self.call_ruby(tag, |decision| About::Attempt(attempt, decision))
+        self.call_ruby(tag, About::Attempt(attempt), changes)
     }
 
     fn respond(&self, tag: usize, attempt: Upcoming) -> BoxFuture<'static, Given> {
-        self.call_ruby(tag, |decision| About::Interception(attempt, decision))
+        self.call_ruby(tag, About::Interception(attempt), given)
     }
 
     fn observe(&self, tag: usize, response: Response) -> BoxFuture<'static, ()> {
-        self.call_ruby(tag, |decision| {
-            About::Observation(Box::new(response), decision)
-        })
+        self.call_ruby(tag, About::Observation(Box::new(response)), |_, _| Ok(()))
     }
 }
 
-impl<T> Decision<T> {
-    /// Whether there is still a request that waits for it.
-    fn is_needed(&self) -> bool {
-        Arc::strong_count(&self.0) > 1
-    }
-
-    /// Sets the result.
-    pub fn give(&self, given: T) {
-        let mut decision = lock(&self.0);
-        decision.given = Some(given);
-        if let Some(waker) = decision.waker.take() {
-            drop(decision);
+impl<T: Send> Decision for Expected<T> {
+    fn give(&self, result: Value, began: Instant) -> Result<(), Error> {
+        let given = (self.read)(result, began)?;
+        let mut state = lock(&self.state);
+        state.given = Some(given);
+        if let Some(waker) = state.waker.take() {
+            drop(state);
             waker.wake();
         }
+        Ok(())
     }
 }
 
 /// An attempt as `FeatureRun#before_attempt` and `Interception::Run#respond` take it: number, method, URL, headers as a
 /// flat list, whether there is a body, and whether a coded response is decoded.
-pub fn upcoming(ruby: &Ruby, attempt: &Upcoming) -> Result<RArray, Error> {
+fn upcoming(ruby: &Ruby, attempt: &Upcoming) -> Result<RArray, Error> {
     let fields = ruby.ary_new();
     for (name, value) in &attempt.headers {
         fields.push(ruby.str_new(name))?;
@@ -281,7 +272,8 @@ pub fn upcoming(ruby: &Ruby, attempt: &Upcoming) -> Result<RArray, Error> {
 }
 
 /// The result of `FeatureRun#before_attempt`: a flat list of names and values, or nil.
-pub fn changes(list: Option<RArray>) -> Result<Option<Changes>, Error> {
+fn changes(list: Value, _: Instant) -> Result<Option<Changes>, Error> {
+    let list = Option::<RArray>::try_convert(list)?;
     list.map(pairs).transpose()
 }
 
@@ -290,7 +282,7 @@ pub fn changes(list: Option<RArray>) -> Result<Option<Changes>, Error> {
 /// - true or false: the attempt is made on the network, with or without observers.
 /// - Status, headers as a flat list, pieces of the body, and the failure after them or nil.
 /// - A failure.
-pub fn given(value: Value, began: Instant) -> Result<Given, Error> {
+fn given(value: Value, began: Instant) -> Result<Given, Error> {
     let Some(list) = RArray::from_value(value) else {
         let observed = value.to_bool();
         return Ok(Given::Nothing { observed });
@@ -341,8 +333,4 @@ fn failure(list: RArray) -> Result<GivenFailure, Error> {
         ended: list.entry(3)?,
         detail: String::new(),
     })
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -56,6 +56,8 @@ mod who_answered;
 
 mod process;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use magnus::{Error, Module, Object, RClass, RModule, RString, Ruby, TypedData, function};
 
 /// For RubyGems since 3.4, which installs `hecaton/hecaton_native.so`.
@@ -85,6 +87,11 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
 fn define<T: TypedData>(ruby: &Ruby, native: RModule, name: &str) -> Result<RClass, Error> {
     native.define_class(name, ruby.class_object())?;
     Ok(T::class(ruby))
+}
+
+/// Takes a lock, poisoned or not: a panic leaves no value of the bridge half-changed.
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// For older RubyGems, which install the library under the gem's name, `hecaton.so`.

@@ -19,6 +19,7 @@ use hecaton::{
     Attempt, Ending, Error as Failure, InvalidUrl, Kind, Method, Outcome, Part, Phase, Reason,
     Redirect, Response, Streaming, Version,
 };
+use magnus::value::ReprValue;
 use magnus::{IntoValue, RArray, RString, Ruby, Value};
 
 use crate::{content_type, who_answered};
@@ -27,13 +28,10 @@ use crate::{content_type, who_answered};
 pub fn values(ruby: &Ruby, outcome: Outcome) -> [Value; 3] {
     match outcome {
         Ok(response) => {
+            let status = response.status().into_value_with(ruby);
             let record = response_record(ruby, &response);
             let body = body(ruby, &response);
-            [
-                response.status().into_value_with(ruby),
-                record.into_value_with(ruby),
-                body.into_value_with(ruby),
-            ]
+            [status, record.as_value(), body.as_value()]
         }
         Err(error) => failure(ruby, &error),
     }
@@ -43,40 +41,35 @@ pub fn values(ruby: &Ruby, outcome: Outcome) -> [Value; 3] {
 pub fn part(ruby: &Ruby, request: Value, part: Part) -> [Value; 3] {
     match part {
         Part::Head(response) => {
-            let record = response_record(ruby, &response);
-            [
-                request,
-                response.status().into_value_with(ruby),
-                record.into_value_with(ruby),
-            ]
+            let status = response.status().into_value_with(ruby);
+            [request, status, response_record(ruby, &response).as_value()]
         }
         Part::Piece(piece) => {
             let piece = ruby.str_from_slice(&piece);
-            [
-                request,
-                ruby.qnil().into_value_with(ruby),
-                piece.into_value_with(ruby),
-            ]
+            [request, ruby.qnil().as_value(), piece.as_value()]
         }
     }
 }
 
 /// Nil, record and facts of an error.
 pub fn failure(ruby: &Ruby, error: &Failure) -> [Value; 3] {
-    let record = failure_record(ruby, error);
-    [
-        ruby.qnil().into_value_with(ruby),
-        record.into_value_with(ruby),
-        facts(ruby, error).into_value_with(ruby),
-    ]
+    let parts = Parts {
+        elapsed: error.elapsed(),
+        attempts: error.attempts(),
+        redirects: error.redirects(),
+        ..Parts::default()
+    };
+    let record = record(ruby, &parts, |record| {
+        record.extend_from_slice(error.url().as_bytes());
+    });
+    let facts = facts(ruby, error);
+    [ruby.qnil().as_value(), record.as_value(), facts.as_value()]
 }
 
 /// Nil, record and facts of a request with an invalid URL.
 pub fn refused(ruby: &Ruby, error: &InvalidUrl) -> [Value; 3] {
-    let write_url = |record: &mut Vec<u8>| record.extend_from_slice(error.url().as_bytes());
-    let record = written(ruby, &[], |record| {
-        add_times(record, Duration::ZERO, &[], Behind::default());
-        add_way(record, write_url, &[]);
+    let record = record(ruby, &Parts::default(), |record| {
+        record.extend_from_slice(error.url().as_bytes());
     });
     let facts = ruby.ary_new_from_values(&[
         ruby.to_symbol("URLError").into_value_with(ruby),
@@ -88,32 +81,23 @@ pub fn refused(ruby: &Ruby, error: &InvalidUrl) -> [Value; 3] {
         reason(ruby, error.reason()),
         false.into_value_with(ruby),
     ]);
-    [
-        ruby.qnil().into_value_with(ruby),
-        record.into_value_with(ruby),
-        facts.into_value_with(ruby),
-    ]
+    [ruby.qnil().as_value(), record.as_value(), facts.as_value()]
 }
 
 /// The record of a response whose body may be unread.
 pub fn of_stream(ruby: &Ruby, stream: &Streaming) -> Value {
-    let redirects = stream.redirects();
-    let write_url = |record: &mut Vec<u8>| {
+    let parts = Parts {
+        elapsed: stream.elapsed(),
+        attempts: stream.attempts(),
+        redirects: stream.redirects(),
+        headers: stream.header_block(),
+        trailers: stream.trailer_block(),
+    };
+    let record = record(ruby, &parts, |record| {
         add_method(record, stream.method());
         record.extend_from_slice(stream.url().as_bytes());
-    };
-    let record = written(ruby, stream.attempts(), |record| {
-        let (elapsed, trailers) = (stream.elapsed(), stream.trailer_block());
-        let behind = Behind {
-            redirects: redirects.len(),
-            trailers: trailers.len(),
-        };
-        add_times(record, elapsed, stream.attempts(), behind);
-        add_way(record, write_url, redirects);
-        record.extend_from_slice(stream.header_block());
-        record.extend_from_slice(trailers);
     });
-    record.into_value_with(ruby)
+    record.as_value()
 }
 
 /// The classes of errors.
@@ -188,58 +172,54 @@ fn body(ruby: &Ruby, response: &Response) -> RString {
     content_type::labelled(ruby, named, response.body())
 }
 
-fn failure_record(ruby: &Ruby, error: &Failure) -> RString {
-    let write_url = |record: &mut Vec<u8>| record.extend_from_slice(error.url().as_bytes());
-    written(ruby, error.attempts(), |record| {
-        let redirects = error.redirects();
-        let behind = Behind {
-            redirects: redirects.len(),
-            trailers: 0,
-        };
-        add_times(record, error.elapsed(), error.attempts(), behind);
-        add_way(record, write_url, redirects);
-    })
-}
-
 /// A record of a connection that was opened without a request.
 pub fn connection(ruby: &Ruby, attempts: &[Attempt]) -> RString {
-    written(ruby, attempts, |record| {
-        add_times(record, Duration::ZERO, attempts, Behind::default());
-        add_way(record, |_| (), &[]);
-    })
+    let parts = Parts {
+        attempts,
+        ..Parts::default()
+    };
+    record(ruby, &parts, |_| ())
 }
 
 fn response_record(ruby: &Ruby, response: &Response) -> RString {
-    let write_url = |record: &mut Vec<u8>| {
+    let parts = Parts {
+        elapsed: response.elapsed(),
+        attempts: response.attempts(),
+        redirects: response.redirects(),
+        headers: response.header_block(),
+        trailers: response.trailer_block(),
+    };
+    record(ruby, &parts, |record| {
         add_method(record, response.method());
         response.write_url(record);
-    };
-    written(ruby, response.attempts(), |record| {
-        let redirects = response.redirects();
-        let trailers = response.trailer_block();
-        let behind = Behind {
-            redirects: redirects.len(),
-            trailers: trailers.len(),
-        };
-        add_times(record, response.elapsed(), response.attempts(), behind);
-        add_way(record, write_url, redirects);
-        record.extend_from_slice(response.header_block());
-        record.extend_from_slice(trailers);
     })
 }
 
-/// The bytes that `write` writes about these attempts, as a String. Each thread keeps the buffer for the next one.
-fn written(ruby: &Ruby, attempts: &[Attempt], write: impl FnOnce(&mut Vec<u8>)) -> RString {
+/// The parts of a record, without the URL and the method before it.
+#[derive(Default)]
+struct Parts<'a> {
+    elapsed: Duration,
+    attempts: &'a [Attempt],
+    redirects: &'a [Redirect],
+    headers: &'a [u8],
+    trailers: &'a [u8],
+}
+
+/// A record as a String. Each thread keeps the buffer for the next one.
+fn record(ruby: &Ruby, parts: &Parts<'_>, write_url: impl FnOnce(&mut Vec<u8>)) -> RString {
     thread_local! {
         static RECORD: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
     let record = RECORD.with_borrow_mut(|record| {
         record.clear();
         record.shrink_to(MOST_KEPT);
-        write(record);
+        add_times(record, parts);
+        add_way(record, write_url, parts.redirects);
+        record.extend_from_slice(parts.headers);
+        record.extend_from_slice(parts.trailers);
         ruby.str_from_slice(record)
     });
-    who_answered::attach_certificates(ruby, record, attempts);
+    who_answered::attach_certificates(ruby, record, parts.attempts);
     record
 }
 
@@ -265,18 +245,11 @@ fn add_way(record: &mut Vec<u8>, write_url: impl FnOnce(&mut Vec<u8>), redirects
     }
 }
 
-/// What follows the attempts of a record.
-#[derive(Clone, Copy, Default)]
-struct Behind {
-    redirects: usize,
-    /// In bytes.
-    trailers: usize,
-}
-
 /// Adds the times, and the lengths of the later parts.
-fn add_times(record: &mut Vec<u8>, elapsed: Duration, attempts: &[Attempt], behind: Behind) {
-    record.extend_from_slice(&nanoseconds(Some(elapsed)).to_le_bytes());
-    for count in [attempts.len(), behind.redirects, behind.trailers, 0] {
+fn add_times(record: &mut Vec<u8>, parts: &Parts<'_>) {
+    let (attempts, redirects) = (parts.attempts, parts.redirects.len());
+    record.extend_from_slice(&nanoseconds(Some(parts.elapsed)).to_le_bytes());
+    for count in [attempts.len(), redirects, parts.trailers.len(), 0] {
         record.extend_from_slice(&(count as u32).to_le_bytes());
     }
     for attempt in attempts {

@@ -67,16 +67,7 @@ pub fn build(
         request = sent_again(ruby, request, options)?;
     }
     if let Some(headers) = headers {
-        let mut flat = headers.into_iter();
-        // Copied one by one. Ruby's garbage collector finds the results of `to_str` on the stack, but not in a Vec.
-        while let (Some(name), Some(value)) = (flat.next(), flat.next()) {
-            let name = text(ruby, RString::try_convert(name)?)?;
-            request = match value.is_nil() {
-                true => request.without(&name),
-                false => request.header(&name, &RString::try_convert(value)?.to_bytes()),
-            }
-            .map_err(invalid)?;
-        }
+        request = with_headers(ruby, request, headers)?;
     }
     if let Some(body) = body {
         if let Some(bytes) = RString::from_value(body) {
@@ -93,6 +84,20 @@ pub fn build(
         if let Some(most) = given(ruby, options, "redirects")? {
             request = request.redirects(most);
         }
+    }
+    Ok(request)
+}
+
+fn with_headers(ruby: &Ruby, mut request: Request, headers: RArray) -> Result<Request, Error> {
+    let mut flat = headers.into_iter();
+    // Copied one by one. Ruby's garbage collector finds the results of `to_str` on the stack, but not in a Vec.
+    while let (Some(name), Some(value)) = (flat.next(), flat.next()) {
+        let name = text(ruby, RString::try_convert(name)?)?;
+        request = match value.is_nil() {
+            true => request.without(&name),
+            false => request.header(&name, &RString::try_convert(value)?.to_bytes()),
+        }
+        .map_err(|error| invalid(ruby, error.to_string()))?;
     }
     Ok(request)
 }

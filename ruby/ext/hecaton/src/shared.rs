@@ -4,12 +4,13 @@
 //! descriptor of ours. A child of `fork` makes another at its first request.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use hecaton::{Phase, Reactor, without_os_numbers};
 use magnus::{Class, Error, ExceptionClass, Module, RModule, Ruby, kwargs};
 
 use crate::fibers::Fibers;
+use crate::lock;
 
 pub struct Shared {
     // Dropped before the reactor, with which the connections of their futures are registered.
@@ -27,7 +28,7 @@ pub fn shared(ruby: &Ruby) -> Result<Arc<Shared>, Error> {
 }
 
 fn current_or_new() -> io::Result<Arc<Shared>> {
-    let mut current = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut current = lock(&SHARED);
     if let Some(shared) = current.upgrade() {
         if !shared.reactor.is_inherited() {
             return Ok(shared);

@@ -1,7 +1,7 @@
 //! The protection spaces that a client knows (RFC 7616 §3.3, `domain`), each with its latest session.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use foldhash::fast::RandomState;
 use http::uri::PathAndQuery;
@@ -10,6 +10,7 @@ use url::Url;
 use crate::message::digest::Login;
 use crate::message::digest::response::Session;
 use crate::message::origin::{Origin, display_url};
+use crate::runtime::lock::lock;
 
 /// At most this many realms of one login at one origin are remembered; a new one replaces the oldest.
 const MOST_REALMS: usize = 16;
@@ -37,7 +38,7 @@ impl Spaces {
         login: &Arc<Login>,
         target: &PathAndQuery,
     ) -> Option<Arc<Session>> {
-        let spaces = self.lock();
+        let spaces = lock(&self.0);
         let spaces = spaces.get(&(origin.clone(), login.clone()))?;
         let known = spaces.iter().filter_map(|space| {
             let beginnings = space.beginnings.iter();
@@ -57,7 +58,7 @@ impl Spaces {
         session: Arc<Session>,
     ) {
         let beginnings = beginnings(origin, target, &session.challenge.domain);
-        let mut all = self.lock();
+        let mut all = lock(&self.0);
         let pair = (origin.clone(), login.clone());
         if all.len() >= MOST_PAIRS && !all.contains_key(&pair) {
             all.clear();
@@ -71,10 +72,6 @@ impl Spaces {
             beginnings,
             session,
         });
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -159,7 +156,7 @@ mod tests {
                 session(&number.to_string(), ""),
             );
         }
-        let all = spaces.lock();
+        let all = lock(&spaces.0);
         assert!(all.len() <= MOST_PAIRS, "{}", all.len());
         assert_eq!(all[&(origin("a"), login)].len(), MOST_REALMS);
     }

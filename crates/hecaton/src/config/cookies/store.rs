@@ -6,7 +6,8 @@ use std::time::SystemTime;
 
 use psl::Psl;
 
-use super::{Cookie, is_address, is_below, is_within};
+use super::{Cookie, is_address, is_below};
+use crate::message::origin::is_within;
 
 /// The limit on cookies of a site, and how many the site keeps once there are more.
 pub(super) const MOST_OF_A_SITE: usize = 180;

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use crate::config::network::Network;
+use crate::message::origin::is_within;
 use crate::message::zone;
 
 /// The parsed list. An unreadable entry counts as a name that matches no host.
@@ -48,19 +49,10 @@ impl Exception {
         let right = |own: &Option<u16>| own.is_none_or(|own| own == port);
         match self {
             Exception::All => true,
-            Exception::Name(name, own) => address.is_none() && right(own) && is_under(host, name),
+            Exception::Name(name, own) => address.is_none() && right(own) && is_within(host, name),
             Exception::Address(own, own_port) => address == Some(*own) && right(own_port),
             Exception::Network(network) => address.is_some_and(|one| network.contains(one)),
         }
-    }
-}
-
-/// `example.org` and `a.example.org` are under `example.org`; `anexample.org` is not.
-fn is_under(host: &str, name: &str) -> bool {
-    match host.strip_suffix(name) {
-        Some("") => true,
-        Some(rest) => rest.ends_with('.') && !name.is_empty(),
-        None => false,
     }
 }
 

@@ -88,17 +88,7 @@ pub(crate) async fn tunnel<S: AsyncRead + AsyncWrite + Unpin>(
             most_bytes: usize::MAX,
             lenient: false,
         };
-        let head = reader.take(rules, &mut input);
-        let head = head.map_err(|bad| Refused {
-            why: match bad {
-                BadHead::Malformed(why) => format!("its response is not HTTP: {why}"),
-                BadHead::TooManyInterim => bad.to_string(),
-                _ => format!("its response has more than {MOST_FIELDS} fields"),
-            },
-            by_status: false,
-            for_good: true,
-        })?;
-        if let Some(head) = head {
+        if let Some(head) = reader.take(rules, &mut input).map_err(unreadable)? {
             return check_tunnel(head.status, !forward.authorization.is_empty(), &input);
         }
         if count == 0 {
@@ -110,34 +100,27 @@ pub(crate) async fn tunnel<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
+fn unreadable(bad: BadHead) -> Refused {
+    Refused {
+        why: match bad {
+            BadHead::Malformed(why) => format!("its response is not HTTP: {why}"),
+            BadHead::TooManyInterim => bad.to_string(),
+            _ => format!("its response has more than {MOST_FIELDS} fields"),
+        },
+        by_status: false,
+        for_good: true,
+    }
+}
+
 fn connect_request(forward: &Forward, origin: &Origin, user_agent: &str) -> Vec<u8> {
-    let brackets = if origin.host.contains(':') {
-        ["[", "]"]
-    } else {
-        ["", ""]
+    let (host, port) = (zone::without(&origin.host), origin.port);
+    let authority = match host.contains(':') {
+        true => format!("[{host}]:{port}"),
+        false => format!("{host}:{port}"),
     };
-    let authority = format!(
-        "{}{}{}:{}",
-        brackets[0],
-        zone::without(&origin.host),
-        brackets[1],
-        origin.port
-    );
-    let mut request = Vec::with_capacity(256);
-    for part in [
-        "CONNECT ",
-        &authority,
-        " HTTP/1.1\r\nHost: ",
-        &authority,
-        "\r\n",
-    ] {
-        request.extend_from_slice(part.as_bytes());
-    }
-    request.extend_from_slice(&forward.authorization);
-    for part in ["User-Agent: ", user_agent, "\r\n\r\n"] {
-        request.extend_from_slice(part.as_bytes());
-    }
-    request
+    let head = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n");
+    let agent = format!("User-Agent: {user_agent}\r\n\r\n");
+    [head.as_bytes(), &forward.authorization, agent.as_bytes()].concat()
 }
 
 /// Whether the tunnel is there. Nothing may have come through it yet, because the client sends first.

@@ -42,7 +42,7 @@ pub(crate) enum Socks {
     /// A user, perhaps empty, without a NUL.
     Four(Vec<u8>),
     /// User and password, each of 1 to 255 bytes.
-    Five(Option<(Vec<u8>, Vec<u8>)>),
+    Five(Credentials),
 }
 
 impl fmt::Debug for Server {
@@ -69,7 +69,7 @@ impl Server {
             _ => SOCKS_PORT,
         };
         Ok(Server {
-            protocol: speech(&url)?,
+            protocol: protocol(&url)?,
             secure: url.scheme() == "https",
             host: host
                 .trim_start_matches('[')
@@ -110,48 +110,54 @@ impl Server {
     }
 }
 
-fn speech(url: &Url) -> Result<ProxyProtocol, String> {
+/// The user and the password of a URL.
+type Credentials = Option<(Vec<u8>, Vec<u8>)>;
+
+fn protocol(url: &Url) -> Result<ProxyProtocol, String> {
     let decoded = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
     let given = !url.username().is_empty() || url.password().is_some();
     let credentials = given.then(|| {
         let password = url.password().unwrap_or_default();
         (decoded(url.username()), decoded(password))
     });
-    match url.scheme() {
-        "http" | "https" => match &credentials {
-            Some((user, _)) if user.contains(&b':') => {
-                Err("its user name has a colon in it (RFC 7617 §2)".into())
-            }
-            _ => Ok(ProxyProtocol::Http(Arc::new(Forward::new(credentials)))),
-        },
-        "socks5" | "socks5h" => {
-            let fits = |part: &[u8]| (1..=255).contains(&part.len());
-            match &credentials {
-                Some((user, password)) if !fits(user) || !fits(password) => {
-                    let why =
-                        "its user name and password must be 1 to 255 bytes each (RFC 1929 §2)";
-                    Err(why.into())
-                }
-                _ => Ok(ProxyProtocol::Socks {
-                    names: url.scheme() == "socks5h",
-                    socks: Socks::Five(credentials),
-                }),
-            }
+    let names = matches!(url.scheme(), "socks5h" | "socks4a");
+    let socks = match url.scheme() {
+        "http" | "https" => return http(credentials),
+        "socks5" | "socks5h" => five(credentials)?,
+        "socks4" | "socks4a" => four(credentials)?,
+        other => {
+            return Err(format!(
+                "its URL has the scheme {other:?}: use http, https, socks5, socks5h, socks4 or socks4a"
+            ));
         }
-        "socks4" | "socks4a" => {
-            let (user, password) = credentials.unwrap_or_default();
-            if !password.is_empty() || user.contains(&0) || user.len() > 255 {
-                let why = "SOCKS 4 has a user of at most 255 bytes and no password: use socks5";
-                return Err(why.into());
-            }
-            Ok(ProxyProtocol::Socks {
-                names: url.scheme() == "socks4a",
-                socks: Socks::Four(user),
-            })
+    };
+    Ok(ProxyProtocol::Socks { names, socks })
+}
+
+fn http(credentials: Credentials) -> Result<ProxyProtocol, String> {
+    match &credentials {
+        Some((user, _)) if user.contains(&b':') => {
+            Err("its user name has a colon in it (RFC 7617 §2)".into())
         }
-        other => Err(format!(
-            "its URL has the scheme {other:?}: use http, https, socks5, socks5h, socks4 or socks4a"
-        )),
+        _ => Ok(ProxyProtocol::Http(Arc::new(Forward::new(credentials)))),
+    }
+}
+
+fn five(credentials: Credentials) -> Result<Socks, String> {
+    let fits = |part: &[u8]| (1..=255).contains(&part.len());
+    match &credentials {
+        Some((user, password)) if !fits(user) || !fits(password) => {
+            Err("its user name and password must be 1 to 255 bytes each (RFC 1929 §2)".into())
+        }
+        _ => Ok(Socks::Five(credentials)),
+    }
+}
+
+fn four(credentials: Credentials) -> Result<Socks, String> {
+    let (user, password) = credentials.unwrap_or_default();
+    match password.is_empty() && !user.contains(&0) && user.len() <= 255 {
+        true => Ok(Socks::Four(user)),
+        false => Err("SOCKS 4 has a user of at most 255 bytes and no password: use socks5".into()),
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) async fn negotiate<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 /// Writes the request, and reads the response of this length.
-async fn say<const N: usize, S: AsyncRead + AsyncWrite + Unpin>(
+pub(super) async fn say<const N: usize, S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
     bytes: &[u8],
 ) -> Result<[u8; N], String> {
@@ -57,7 +57,7 @@ async fn say<const N: usize, S: AsyncRead + AsyncWrite + Unpin>(
     Ok(response)
 }
 
-pub(super) fn ended(error: io::Error) -> String {
+fn ended(error: io::Error) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => "it closed the connection without a response".into(),
         _ => error.to_string(),

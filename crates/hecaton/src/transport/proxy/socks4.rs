@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::socks::{Target, ended};
+use super::socks::{Target, say};
 
 const VERSION: u8 = 4;
 const CONNECT: u8 = 1;
@@ -19,11 +19,7 @@ pub(crate) async fn negotiate<S: AsyncRead + AsyncWrite + Unpin>(
     user: &[u8],
     target: Target<'_>,
 ) -> Result<(), String> {
-    let request = request(user, &target)?;
-    let mut response = [0; 8];
-    stream.write_all(&request).await.map_err(ended)?;
-    stream.read_exact(&mut response).await.map_err(ended)?;
-    check_response(response)
+    check_response(say(stream, &request(user, &target)?).await?)
 }
 
 fn request(user: &[u8], target: &Target<'_>) -> Result<Vec<u8>, String> {
@@ -66,6 +62,8 @@ fn check_response([version, response, ..]: [u8; 8]) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
     use super::*;
     use crate::Reactor;
 

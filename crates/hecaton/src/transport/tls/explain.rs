@@ -196,12 +196,6 @@ fn misbehaved(why: &PeerMisbehaved) -> String {
 fn certificate(error: &CertificateError) -> String {
     use CertificateError as C;
     match error {
-        C::Expired => "has expired".into(),
-        C::ExpiredContext { not_after, .. } => format!("has expired ({})", date(*not_after)),
-        C::NotValidYet => "is not valid yet".into(),
-        C::NotValidYetContext { not_before, .. } => {
-            format!("is not valid yet (from {} on)", date(*not_before))
-        }
         C::UnknownIssuer => {
             "has an unknown issuer: if you trust the authority that signed it, give it as `ca`"
                 .into()
@@ -217,19 +211,6 @@ fn certificate(error: &CertificateError) -> String {
         C::ExpiredRevocationList | C::ExpiredRevocationListContext { .. } => {
             "may have been revoked meanwhile: the list of `crl` about it is out of date".into()
         }
-        C::BadSignature => "has a wrong signature, or one by an RSA key of less than 2048 bits".into(),
-        C::UnsupportedSignatureAlgorithmContext {
-            signature_algorithm_id,
-            ..
-        } => format!(
-            "is signed by an algorithm that is not supported{}",
-            algorithm(signature_algorithm_id)
-        ),
-        C::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
-            "has a key of a kind, or on a curve, that is not supported".into()
-        }
-        C::BadEncoding => "cannot be read".into(),
-        C::InvalidPurpose | C::InvalidPurposeContext { .. } => "is not one for servers".into(),
         C::Other(OtherError(reason)) => match reason.downcast_ref::<Refusal>() {
             Some(Refusal::SelfSigned) => "is self-signed, and nobody vouches for it".into(),
             Some(Refusal::NotPinned) => "has a key that is not among the `pins`".into(),
@@ -242,6 +223,35 @@ fn certificate(error: &CertificateError) -> String {
             }
             None => format!("cannot be accepted: {reason}"),
         },
+        _ => by_itself(error),
+    }
+}
+
+/// A fault of the certificate itself, which does not depend on its issuer or its host.
+fn by_itself(error: &CertificateError) -> String {
+    use CertificateError as C;
+    match error {
+        C::Expired => "has expired".into(),
+        C::ExpiredContext { not_after, .. } => format!("has expired ({})", date(*not_after)),
+        C::NotValidYet => "is not valid yet".into(),
+        C::NotValidYetContext { not_before, .. } => {
+            format!("is not valid yet (from {} on)", date(*not_before))
+        }
+        C::BadSignature => {
+            "has a wrong signature, or one by an RSA key of less than 2048 bits".into()
+        }
+        C::UnsupportedSignatureAlgorithmContext {
+            signature_algorithm_id,
+            ..
+        } => format!(
+            "is signed by an algorithm that is not supported{}",
+            algorithm(signature_algorithm_id)
+        ),
+        C::UnsupportedSignatureAlgorithmForPublicKeyContext { .. } => {
+            "has a key of a kind, or on a curve, that is not supported".into()
+        }
+        C::BadEncoding => "cannot be read".into(),
+        C::InvalidPurpose | C::InvalidPurposeContext { .. } => "is not one for servers".into(),
         _ => format!("cannot be accepted: {error}"),
     }
 }

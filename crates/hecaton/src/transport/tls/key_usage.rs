@@ -3,9 +3,9 @@
 use rustls::pki_types::CertificateDer;
 
 use super::der::{
-    BIT_STRING, BOOLEAN, Der, EXTENSIONS, INTEGER, ISSUER_ID, OBJECT, OCTET_STRING, SEQUENCE,
-    SUBJECT_ID, VERSION,
+    BIT_STRING, BOOLEAN, Der, EXTENSIONS, ISSUER_ID, OBJECT, OCTET_STRING, SEQUENCE, SUBJECT_ID,
 };
+use super::public_key::from_key;
 
 /// id-ce-keyUsage (RFC 5280 §4.2.1.3).
 const KEY_USAGE: &[u8] = &[0x55, 0x1d, 0x0f];
@@ -24,16 +24,8 @@ pub(super) fn may_sign(certificate: &CertificateDer<'_>) -> bool {
 
 /// The bits of its Key Usage.
 fn bits<'a>(certificate: &'a CertificateDer<'_>) -> Option<&'a [u8]> {
-    let mut fields = Der(Der(Der(certificate).only(SEQUENCE)?)
-        .next(SEQUENCE)?
-        .content);
-    if fields.is_next(VERSION) {
-        fields.next(VERSION)?;
-    }
-    fields.next(INTEGER)?;
-    for _ in ["signature", "issuer", "validity", "subject", "key"] {
-        fields.next(SEQUENCE)?;
-    }
+    let mut fields = from_key(certificate)?;
+    fields.next(SEQUENCE)?; // The key.
     for id in [ISSUER_ID, SUBJECT_ID] {
         if fields.is_next(id) {
             fields.next(id)?;

@@ -28,7 +28,7 @@ mod unverified;
 mod verify;
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ProtocolVersion};
@@ -40,6 +40,7 @@ use explain::{Received, explain_after};
 use crate::config::Config;
 use crate::message::connection_facts::TlsFacts;
 use crate::message::failure::{Failure, InvalidRequest, Kind, Phase};
+use crate::runtime::lock::lock;
 use crate::transport::farewell;
 use crate::transport::wire::{Socket, TlsStream};
 use setup::{Loaded, Setup};
@@ -154,10 +155,7 @@ impl Tls {
 
     /// These certificates, in one copy for successive connections that have them.
     fn certificates(&self, all: &[CertificateDer<'_>]) -> Arc<[Vec<u8>]> {
-        let mut last = self
-            .last_certificates
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.last_certificates);
         if !last
             .iter()
             .map(Vec::as_slice)

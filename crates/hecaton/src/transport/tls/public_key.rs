@@ -11,6 +11,11 @@ const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1];
 
 /// The SubjectPublicKeyInfo of a certificate of any version (RFC 5280 §4.1); none if it is no certificate.
 pub(super) fn of<'a>(certificate: &'a CertificateDer<'_>) -> Option<SubjectPublicKeyInfoDer<'a>> {
+    Some(from_key(certificate)?.next(SEQUENCE)?.whole.into())
+}
+
+/// The fields of a certificate from its key on.
+pub(super) fn from_key<'a>(certificate: &'a CertificateDer<'_>) -> Option<Der<'a>> {
     let certificate = Der(certificate).only(SEQUENCE)?;
     let mut fields = Der(Der(certificate).next(SEQUENCE)?.content);
     // Version 1 has no such field.
@@ -21,7 +26,7 @@ pub(super) fn of<'a>(certificate: &'a CertificateDer<'_>) -> Option<SubjectPubli
     for _ in ["signature", "issuer", "validity", "subject"] {
         fields.next(SEQUENCE)?;
     }
-    Some(fields.next(SEQUENCE)?.whole.into())
+    Some(fields)
 }
 
 /// The numbers of an RSA key; none for a key of another kind.

@@ -90,6 +90,22 @@ impl Verifier {
             false => Err(refuse(Refusal::NotPinned)),
         }
     }
+
+    /// Verified even when the certificate is not, as OpenSSL does: without this a pin would prove nothing.
+    fn check_signature(
+        &self,
+        rules: Rules,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.algorithms;
+        match (&self.authority, rules) {
+            (None, _) => check_signature(rules, message, signature, certificate, known),
+            (_, Rules::Tls12) => verify_tls12_signature(message, certificate, signature, known),
+            (_, Rules::Tls13) => verify_tls13_signature(message, certificate, signature, known),
+        }
+    }
 }
 
 impl ServerCertVerifier for Verifier {
@@ -135,23 +151,13 @@ impl ServerCertVerifier for Verifier {
         Ok(ServerCertVerified::assertion())
     }
 
-    // Verified even when the certificate is not, as OpenSSL does: without this a pin would prove nothing.
     fn verify_tls12_signature(
         &self,
         message: &[u8],
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        if self.authority.is_none() {
-            return check_signature(
-                Rules::Tls12,
-                message,
-                signature,
-                certificate,
-                &self.algorithms,
-            );
-        }
-        verify_tls12_signature(message, certificate, signature, &self.algorithms)
+        self.check_signature(Rules::Tls12, message, certificate, signature)
     }
 
     fn verify_tls13_signature(
@@ -160,16 +166,7 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        if self.authority.is_none() {
-            return check_signature(
-                Rules::Tls13,
-                message,
-                signature,
-                certificate,
-                &self.algorithms,
-            );
-        }
-        verify_tls13_signature(message, certificate, signature, &self.algorithms)
+        self.check_signature(Rules::Tls13, message, certificate, signature)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

@@ -9,7 +9,6 @@ use crate::message::failure::{Failure, Kind, Phase};
 const FAR_AWAY: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
 /// When a request began, and when it must have ended.
-#[derive(Clone, Copy)]
 pub(crate) struct Deadline {
     pub begun: Instant,
     pub limit: Duration,
@@ -31,34 +30,37 @@ impl Deadline {
     pub fn left(&self) -> Duration {
         self.at.saturating_duration_since(Instant::now())
     }
+}
 
+impl Trace {
     /// How long to sleep for this wait: not at all after an outcome that the program gave, such as a stub of a test.
     /// The wait still counts: the request has then begun that much earlier, and has that much less time left.
-    pub fn pass(&mut self, wait: Duration, trace: &mut Trace) -> Duration {
-        if !trace.given {
+    pub fn pass(&mut self, wait: Duration) -> Duration {
+        if !self.given {
             return wait;
         }
-        if let (Some(begun), Some(at)) = (self.begun.checked_sub(wait), self.at.checked_sub(wait)) {
-            (self.begun, self.at) = (begun, at);
-            trace.begun = begun;
+        let Deadline { begun, at, .. } = self.deadline;
+        if let (Some(begun), Some(at)) = (begun.checked_sub(wait), at.checked_sub(wait)) {
+            (self.deadline.begun, self.deadline.at) = (begun, at);
         }
         Duration::ZERO
     }
 
     /// The failure to report: if the total deadline has passed as well, that is reported instead.
-    pub fn report(&self, failure: Failure, attempt: Option<&Attempt>) -> Failure {
-        match Instant::now() < self.at {
+    pub fn report(&self, failure: Failure) -> Failure {
+        match Instant::now() < self.deadline.at {
             true => failure,
-            false => self.used_up(attempt),
+            false => self.used_up(),
         }
     }
 
     /// The failure of a request that has not ended by its deadline.
-    pub fn used_up(&self, attempt: Option<&Attempt>) -> Failure {
+    pub fn used_up(&self) -> Failure {
+        let attempt = self.attempts.last();
         let reached = attempt.map_or(Phase::Queue, Attempt::reached);
         let detail = format!(
             "the deadline of {:?} passed while {}",
-            self.limit,
+            self.deadline.limit,
             reached.doing()
         );
         Failure::new(Kind::Timeout, Phase::Total, detail)
