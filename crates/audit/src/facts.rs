@@ -296,47 +296,52 @@ fn fields(head: &str) -> Vec<(String, String)> {
 }
 
 fn outcome_of(facts: &mut Facts, name: &str, reported: Option<&Reported>) {
-    let mut put = |fact: &str, value: Fact| facts.insert(format!("{name}.{fact}"), value);
-    let count = |count: u64| Fact::Number(i64::try_from(count).unwrap_or(i64::MAX));
-    put("outcome", text(outcome(reported)));
+    let ms = reported.and_then(Reported::ms);
+    let always = [("outcome", text(outcome(reported)))];
+    let all = always
+        .into_iter()
+        .chain(ms.map(|ms| ("ms", count(ms))))
+        .chain(reported.map(claims).into_iter().flatten());
+    facts.extend(all.map(|(fact, value)| (format!("{name}.{fact}"), value)));
+}
+
+fn count(count: u64) -> Fact {
+    Fact::Number(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+/// The client's claims of a call, each with its name.
+fn claims(reported: &Reported) -> Vec<(&'static str, Fact)> {
     match reported {
-        Some(Reported::Response {
+        Reported::Response {
             status,
             bytes,
             sha256,
-            ms,
-        }) => {
-            put("status", Fact::Number(i64::from(*status)));
-            put("bytes", count(*bytes));
-            put("body", text(sha256));
-            put("ms", count(*ms));
+            ..
+        } => vec![
+            ("status", Fact::Number(i64::from(*status))),
+            ("bytes", count(*bytes)),
+            ("body", text(sha256)),
+        ],
+        Reported::Error {
+            class, text: words, ..
+        } => {
+            vec![("error", text(class)), ("text", text(words))]
         }
-        Some(Reported::Error {
-            class,
-            text: words,
-            ms,
-        }) => {
-            put("error", text(class));
-            put("text", text(words));
-            put("ms", count(*ms));
-        }
-        Some(Reported::Several {
+        Reported::Several {
             responses,
             errors,
             class,
             text: words,
-            ms,
-        }) => {
-            put("responses", number(*responses));
-            put("errors", number(*errors));
-            put("error", text(class));
-            put("text", text(words));
-            put("ms", count(*ms));
+            ..
+        } => vec![
+            ("responses", number(*responses)),
+            ("errors", number(*errors)),
+            ("error", text(class)),
+            ("text", text(words)),
+        ],
+        Reported::Unsupported { what: words } | Reported::Nothing { why: words } => {
+            vec![("text", text(words))]
         }
-        Some(Reported::Unsupported { what: words } | Reported::Nothing { why: words }) => {
-            put("text", text(words));
-        }
-        None => {}
     }
 }
 

@@ -1,8 +1,8 @@
 //! `hecaton audit --listen`: no driver; a person uses any client, and the verdicts come from the log alone.
 
-use crate::case::{Call, Case, Outcome, Verdict};
+use crate::case::{Call, Case, Facts, Outcome, Verdict};
 use crate::facts::facts;
-use crate::run::{filled, options};
+use crate::run::{filled, options, shows_nothing};
 use crate::server::{Log, Server};
 
 /// Calls that need a driver: no single command of curl can make them, or a server with several cases cannot tell to
@@ -85,56 +85,35 @@ pub fn from_the_log(case: &Case, log: &Log) -> Option<(Verdict, String)> {
     if !touched {
         return None;
     }
-    if let Some(missing) = case
-        .require
-        .iter()
-        .find(|condition| !condition.is_claimed() && !condition.holds(&facts))
-    {
-        return Some((
-            Verdict::NotApplicable,
-            format!("The case does not apply: it requires `{missing}`."),
-        ));
-    }
-    if !log.fault_applied(&case.id) && !case.calls.iter().any(|call| call.fault) {
-        return Some((
-            Verdict::SetupFailed,
-            "The server's fault was not applied.".into(),
-        ));
-    }
-    let claimed = |outcome: &Outcome| outcome.when.iter().any(|condition| condition.is_claimed());
-    for outcome in &case.outcomes {
-        let seen = outcome
-            .when
-            .iter()
-            .filter(|condition| !condition.is_claimed());
-        if seen.clone().any(|condition| !condition.holds(&facts)) {
-            continue;
-        }
-        if claimed(outcome) {
-            let what =
-                "What the log shows is not enough: compare the outcome that your client reported";
-            let says = format!(
-                "{what}. It would be `{}` if {}.",
-                outcome.verdict,
-                conditions(outcome)
-            );
-            return Some((Verdict::Inconclusive, says));
-        }
-        return Some((outcome.verdict, filled(&outcome.says, &facts)));
-    }
-    Some((
-        Verdict::Inconclusive,
-        "No outcome of the case holds.".into(),
-    ))
+    let mut seen = case.require.iter().filter(|it| !it.is_claimed());
+    let missing = seen.find(|condition| !condition.holds(&facts));
+    let was_made = case.calls.iter().any(|call| call.fault);
+    let no_outcome = || {
+        (
+            Verdict::Inconclusive,
+            "No outcome of the case holds.".into(),
+        )
+    };
+    shows_nothing(case, log, missing, was_made)
+        .or_else(|| case.outcomes.iter().find_map(|it| by_log(it, &facts)))
+        .or_else(|| Some(no_outcome()))
 }
 
-fn conditions(outcome: &Outcome) -> String {
-    let claimed = outcome
-        .when
-        .iter()
-        .filter(|condition| condition.is_claimed());
-    claimed
-        .map(|condition| format!("`{condition}`"))
-        .collect::<Vec<_>>()
-        .join(" and ")
+/// The verdict of an outcome that the log does not contradict. A condition that only a driver can claim leaves it open.
+fn by_log(outcome: &Outcome, facts: &Facts) -> Option<(Verdict, String)> {
+    let conditions = outcome.when.iter();
+    let (claimed, seen): (Vec<_>, Vec<_>) = conditions.partition(|it| it.is_claimed());
+    if !seen.iter().all(|condition| condition.holds(facts)) {
+        return None;
+    }
+    if claimed.is_empty() {
+        return Some((outcome.verdict, filled(&outcome.says, facts)));
+    }
+    let claimed: Vec<String> = claimed.iter().map(|it| format!("`{it}`")).collect();
+    let says = format!(
+        "What the log shows is not enough: compare the outcome that your client reported. It would be `{}` if {}.",
+        outcome.verdict,
+        claimed.join(" and ")
+    );
+    Some((Verdict::Inconclusive, says))
 }

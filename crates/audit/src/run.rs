@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::case::{Call, Case, Facts, Severity, Verdict};
+use crate::case::{Call, Case, Condition, Facts, Severity, Verdict};
 use crate::facts::facts;
 use crate::server::{Log, Server};
 use crate::subject::{CallOptions, Reported, Subject};
@@ -159,6 +159,53 @@ fn split(verdicts: &[Verdict]) -> String {
     format!("The runs differ: {}.", names.join(", "))
 }
 
+/// The calls of a run, what the client claims of each, and how long each took.
+#[derive(Default)]
+struct Made {
+    calls: Vec<CallOptions>,
+    reported: Vec<Reported>,
+    waited: Vec<Duration>,
+}
+
+/// Makes the calls of a case in their order, until the client does not support one.
+fn make_calls(
+    case: &Case,
+    subject: &mut dyn Subject,
+    server: &Server,
+    ca: Option<&Authority>,
+    notice: Duration,
+) -> Result<Made> {
+    let mut made = Made::default();
+    for (index, call) in case.calls.iter().enumerate() {
+        if index > 0 {
+            server.settle(Duration::from_secs(case.budget.seconds));
+            if call.down {
+                server.go_down()?;
+            }
+            std::thread::sleep(notice.max(Duration::from_millis(call.after_ms)));
+        }
+        let mut options = options(case, call, index == 0, server);
+        options.ca = ca.map(Authority::path);
+        server.make_current(&call.name);
+        let began = Instant::now();
+        let reply = subject.make(&options)?;
+        made.waited.push(began.elapsed());
+        server.note_return();
+        if call.down {
+            server.come_up()?;
+        }
+        let refused = matches!(reply, Reported::Unsupported { .. });
+        // Reports need not show megabytes.
+        options.body = options.body.map(|body| body.chars().take(SHOWN).collect());
+        made.calls.push(options);
+        made.reported.push(reply);
+        if refused {
+            break;
+        }
+    }
+    Ok(made)
+}
+
 /// Runs a case once.
 ///
 /// # Errors
@@ -167,35 +214,11 @@ pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<
     let server = Server::start(vec![case.clone()], Some(case.budget))?;
     let longest = Duration::from_secs(case.budget.seconds);
     let ca = Authority::write(server.ca())?;
-    let (mut calls, mut reported): (Vec<CallOptions>, Vec<Reported>) = (Vec::new(), Vec::new());
-    let mut waited = Vec::new();
-    for (index, call) in case.calls.iter().enumerate() {
-        if index > 0 {
-            server.settle(longest);
-            if call.down {
-                server.go_down()?;
-            }
-            std::thread::sleep(notice.max(Duration::from_millis(call.after_ms)));
-        }
-        let mut options = options(case, call, index == 0, &server);
-        options.ca = ca.as_ref().map(Authority::path);
-        server.make_current(&call.name);
-        let began = Instant::now();
-        let reply = subject.make(&options)?;
-        waited.push(began.elapsed());
-        server.note_return();
-        if call.down {
-            server.come_up()?;
-        }
-        let refused = matches!(reply, Reported::Unsupported { .. });
-        // Reports need not show megabytes.
-        options.body = options.body.map(|body| body.chars().take(SHOWN).collect());
-        calls.push(options);
-        reported.push(reply);
-        if refused {
-            break;
-        }
-    }
+    let Made {
+        calls,
+        reported,
+        waited,
+    } = make_calls(case, subject, &server, ca.as_ref(), notice)?;
     // A client may send more behind its caller's back.
     server.settle(longest);
     std::thread::sleep(notice);
@@ -275,34 +298,43 @@ impl Drop for Authority {
     }
 }
 
+/// The verdict of a run that shows nothing about the client: what the case requires is missing, or its fault was not
+/// applied. A call that is the fault itself applies it when it `was_made`.
+pub(crate) fn shows_nothing(
+    case: &Case,
+    log: &Log,
+    missing: Option<&Condition>,
+    was_made: bool,
+) -> Option<(Verdict, String)> {
+    if let Some(missing) = missing {
+        let says = format!("The case does not apply: it requires `{missing}`.");
+        return Some((Verdict::NotApplicable, says));
+    }
+    let is_applied = was_made || log.fault_applied(&case.id);
+    (!is_applied).then(|| {
+        (
+            Verdict::SetupFailed,
+            "The server's fault was not applied.".into(),
+        )
+    })
+}
+
 /// The verdict of a run, and its sentence.
 fn judge(case: &Case, log: &Log, reported: &[Reported], facts: &Facts) -> (Verdict, String) {
-    if let Some(Reported::Unsupported { what }) = reported
-        .iter()
-        .find(|reported| matches!(reported, Reported::Unsupported { .. }))
-    {
+    let unsupported = reported.iter().find_map(|reported| match reported {
+        Reported::Unsupported { what } => Some(what),
+        _ => None,
+    });
+    if let Some(what) = unsupported {
         return (
             Verdict::Unsupported,
             format!("The client does not support `{what}`."),
         );
     }
-    if let Some(missing) = case
-        .require
-        .iter()
-        .find(|condition| !condition.holds(facts))
-    {
-        return (
-            Verdict::NotApplicable,
-            format!("The case does not apply: it requires `{missing}`."),
-        );
-    }
-    // If the call itself is the fault, making the call applied it.
-    let made = case.calls.iter().zip(reported).any(|(call, _)| call.fault);
-    if !made && !log.fault_applied(&case.id) {
-        return (
-            Verdict::SetupFailed,
-            "The server's fault was not applied.".into(),
-        );
+    let missing = case.require.iter().find(|it| !it.holds(facts));
+    let was_made = case.calls.iter().zip(reported).any(|(call, _)| call.fault);
+    if let Some(verdict) = shows_nothing(case, log, missing, was_made) {
+        return verdict;
     }
     for outcome in &case.outcomes {
         if outcome.when.iter().all(|condition| condition.holds(facts)) {

@@ -39,6 +39,9 @@ pub struct Case {
     pub rfc: String,
     /// The harm of a bad outcome.
     pub severity: Severity,
+    /// Whether it is one of the few cases that matter most.
+    #[serde(default)]
+    pub essential: bool,
     /// The switch of the sinner that proves the case.
     pub sin: String,
     /// The verdict that the sinner then gets.
@@ -318,33 +321,18 @@ impl Case {
 
     fn check(&self) -> Result<()> {
         let id = &self.id;
-        let slug = |name: &str| {
-            !name.is_empty()
-                && name
-                    .bytes()
-                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-        };
-        ensure!(slug(id), "the id `{id}` may have only a-z, 0-9 and -");
+        ensure!(is_slug(id), "the id `{id}` may have only a-z, 0-9 and -");
         ensure!(!self.calls.is_empty(), "{id} has no call");
-        for call in &self.calls {
+        for Call { name, server, .. } in &self.calls {
+            let valid = is_slug(name);
             ensure!(
-                slug(&call.name),
-                "{id}: the call `{}` may have only a-z, 0-9 and -",
-                call.name
+                valid,
+                "{id}: the call `{name}` may have only a-z, 0-9 and -"
             );
-            ensure!(
-                !call.server.is_empty(),
-                "{id}: the call `{}` has no steps",
-                call.name
-            );
+            ensure!(!server.is_empty(), "{id}: the call `{name}` has no steps");
         }
-        let faults = self.calls.iter().flat_map(Call::all_steps);
         ensure!(
-            faults.filter(|step| step.fault).count() > 0
-                || self.tls.certificate.fault
-                || self.tls.hello.iter().any(|step| step.fault)
-                || self.h2.as_ref().is_some_and(|h2| h2.fault)
-                || self.calls.iter().any(|call| call.fault),
+            self.has_fault(),
             "{id} has no step with `!`, so nobody could say whether its fault was applied"
         );
         ensure!(
@@ -358,6 +346,16 @@ impl Case {
             self.check_fact(&condition.fact)?;
         }
         Ok(())
+    }
+
+    /// Whether something of it is said to be the fault.
+    fn has_fault(&self) -> bool {
+        let mut steps = self.calls.iter().flat_map(Call::all_steps);
+        steps.any(|step| step.fault)
+            || self.tls.certificate.fault
+            || self.tls.hello.iter().any(|step| step.fault)
+            || self.h2.as_ref().is_some_and(|h2| h2.fault)
+            || self.calls.iter().any(|call| call.fault)
     }
 
     fn check_fact(&self, fact: &str) -> Result<()> {
@@ -375,4 +373,10 @@ impl Case {
         }
         Ok(())
     }
+}
+
+/// Whether a name has only the characters that are allowed.
+fn is_slug(name: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !name.is_empty() && name.bytes().all(allowed)
 }

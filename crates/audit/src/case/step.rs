@@ -184,6 +184,23 @@ pub(super) fn leave_fault_out(steps: &mut Vec<Step>) {
     }
 }
 
+/// The deeds that a word alone says.
+const WORDS: [(&str, Deed); 13] = [
+    ("returned", Deed::Returned),
+    ("hold", Deed::Hold),
+    ("stuck", Deed::Stuck),
+    ("half-close", Deed::HalfClose),
+    ("close", Deed::Close),
+    ("reset", Deed::Reset),
+    ("deaf", Deed::Deaf),
+    ("read", Deed::Read),
+    ("cut", Deed::Cut),
+    ("mute", Deed::Mute),
+    ("drain", Deed::Drain),
+    ("pinged", Deed::Pinged),
+    ("ok-all", Deed::FineAll),
+];
+
 impl TryFrom<String> for Step {
     type Error = String;
 
@@ -207,19 +224,7 @@ impl TryFrom<String> for Step {
             "flood" => number(rest).map(|(times, text)| Deed::Flood(times as usize, text))?,
             "gzip-zeros" => Deed::Zeros(number(rest)?.0 as usize),
             "pause" => Deed::Pause(Duration::from_millis(number(rest)?.0)),
-            "returned" => Deed::Returned,
-            "hold" => Deed::Hold,
-            "stuck" => Deed::Stuck,
-            "half-close" => Deed::HalfClose,
-            "close" => Deed::Close,
-            "reset" => Deed::Reset,
-            "deaf" => Deed::Deaf,
-            "read" => Deed::Read,
-            "cut" => Deed::Cut,
-            "mute" => Deed::Mute,
-            "drain" => Deed::Drain,
             "gather" => Deed::Gather(number(rest)?.0 as usize),
-            "pinged" => Deed::Pinged,
             "head" | "head-end" => Deed::Head(rest.to_owned(), word == "head-end"),
             "data" | "data-end" => Deed::Data(rest.to_owned(), word == "data-end"),
             "frame" => Deed::Frame(1, Frame::parse(rest).ok_or_else(wrong)?),
@@ -227,8 +232,10 @@ impl TryFrom<String> for Step {
                 let (times, rest) = number(rest)?;
                 Deed::Frame(times as usize, Frame::parse(&rest).ok_or_else(wrong)?)
             }
-            "ok-all" => Deed::FineAll,
-            _ => return Err(wrong()),
+            _ => match WORDS.iter().find(|(known, _)| *known == word) {
+                Some((_, deed)) => deed.clone(),
+                None => return Err(wrong()),
+            },
         };
         Ok(Step { fault, deed })
     }

@@ -14,21 +14,9 @@ pub(super) fn chunked(
     let mut body = Vec::new();
     let most = |sin: &str| (!sins.has(sin)).then_some(MOST);
     loop {
-        let line = match until(
-            connection,
-            b"\r\n",
-            most("chunk-extension-without-end"),
-            clock,
-        ) {
-            Err(failure)
-                if matches!(failure.class, Class::Ended) && sins.has("accepts-short-chunks") =>
-            {
-                return Ok(body);
-            }
-            Err(failure) if failure.class == Class::Ended => {
-                return failed(Class::Broken, "the connection ended within the body");
-            }
-            line => line?,
+        let most_of_line = most("chunk-extension-without-end");
+        let Some(line) = size_line(connection, most_of_line, clock, sins)? else {
+            return Ok(body);
         };
         let size = chunk_size(&String::from_utf8_lossy(&line), sins)?;
         if size == 0 && line.starts_with(b"-") | (line.len() > 18) {
@@ -53,6 +41,22 @@ pub(super) fn chunked(
         if end != b"\r\n" && !sins.has("lenient-chunk-end") {
             return failed(Class::Invalid, "a chunk does not end where it should");
         }
+    }
+}
+
+/// The line with the size of a chunk; none if the connection ended instead, and a sinner accepts that.
+fn size_line(
+    connection: &mut Connection,
+    most: Option<usize>,
+    clock: &Clock,
+    sins: &Sins,
+) -> Result<Option<Vec<u8>>, Failure> {
+    match until(connection, b"\r\n", most, clock) {
+        Err(failure) if failure.class == Class::Ended => match sins.has("accepts-short-chunks") {
+            true => Ok(None),
+            false => failed(Class::Broken, "the connection ended within the body"),
+        },
+        line => line.map(Some),
     }
 }
 

@@ -73,18 +73,11 @@ impl Jar {
         if name.trim().starts_with("__Host-") && !secure && !sins.has("cookie-prefix-ignored") {
             return;
         }
-        let default = url.path.split('?').next().unwrap_or_default();
-        let default = default
-            .rfind('/')
-            .filter(|at| *at > 0)
-            .map_or("/", |at| &default[..at]);
+        let path = attributes.get("path");
+        let path = path.filter(|path| path.starts_with('/'));
         let cookie = Cookie {
             host,
-            path: attributes
-                .get("path")
-                .filter(|path| path.starts_with('/'))
-                .unwrap_or(default)
-                .to_owned(),
+            path: path.unwrap_or(default_path(url)).to_owned(),
             name: name.trim().to_owned(),
             value: value.trim().to_owned(),
             secure,
@@ -98,6 +91,13 @@ impl Jar {
             self.0.push(cookie);
         }
     }
+}
+
+/// The path of a cookie that names none (RFC 6265 §5.1.4).
+fn default_path(url: &Url) -> &str {
+    let path = url.path.split('?').next().unwrap_or_default();
+    let end = path.rfind('/').filter(|at| *at > 0);
+    end.map_or("/", |at| &path[..at])
 }
 
 /// The attributes of a cookie.

@@ -100,33 +100,36 @@ pub(super) fn message(hop: &Hop) -> Message {
     }
 }
 
+/// Sends messages on a connection of HTTP/2, which becomes idle if it can be used again.
+pub(super) fn over_http2(
+    client: &mut Client,
+    mut connection: Connection,
+    messages: Vec<Message>,
+    clock: &Clock,
+) -> Vec<Result<Response, Failure>> {
+    let outcomes = http2::exchange(&mut connection, messages, &client.sins, clock);
+    if connection.h2.is_some() {
+        client.idle.push(connection);
+    }
+    outcomes
+}
+
 fn attempt(
     client: &mut Client,
     mut connection: Connection,
     hop: &Hop,
     clock: &mut Clock,
 ) -> Result<Response, Failure> {
-    let sins = client.sins.clone();
     if connection.h2.is_some() {
-        let mut outcomes = http2::exchange(&mut connection, vec![message(hop)], &sins, clock);
-        if connection.h2.is_some() {
-            client.idle.push(connection);
-        }
-        return outcomes.remove(0);
+        let message = vec![message(hop)];
+        return over_http2(client, connection, message, clock).remove(0);
     }
+    let sins = client.sins.clone();
     let (head, body) = head(client, hop)?;
     let unsent = match hop.field("expect").is_some() && !body.is_empty() {
         true => expect(&mut connection, &head, &body, clock, &sins)?,
         false => {
-            let written = connection.write(&[head, body].concat(), clock);
-            let late = matches!(&written, Err(failure) if failure.class == Class::Late);
-            if late && sins.has("no-limit-of-upload") {
-                std::thread::sleep(Duration::from_secs(5));
-            }
-            written.map_err(|failure| Failure {
-                text: NOT_TAKEN,
-                ..failure
-            })?;
+            write(&mut connection, &[head, body].concat(), clock, &sins)?;
             false
         }
     };
@@ -149,6 +152,24 @@ fn attempt(
             Err(failure)
         }
     }
+}
+
+/// Sends a request with its body.
+fn write(
+    connection: &mut Connection,
+    request: &[u8],
+    clock: &Clock,
+    sins: &Sins,
+) -> Result<(), Failure> {
+    let written = connection.write(request, clock);
+    let late = matches!(&written, Err(failure) if failure.class == Class::Late);
+    if late && sins.has("no-limit-of-upload") {
+        std::thread::sleep(Duration::from_secs(5));
+    }
+    written.map_err(|failure| Failure {
+        text: NOT_TAKEN,
+        ..failure
+    })
 }
 
 /// Sends a request whose body waits for the server's consent, and says whether the body was left out.
@@ -225,8 +246,14 @@ fn again_after_response(sins: &Sins, hop: &Hop, response: &Response, tries: usiz
     }
     let says_when = retry_after.is_some();
     let post = hop.method == "POST";
-    let post_again = post && tries == 1 && [408, 429, 500, 503].contains(&response.status);
-    (post_again && sins.has(&format!("repeats-post-after-{}", response.status)))
+    let sends_post_again = match response.status {
+        408 => sins.has("repeats-post-after-408"),
+        429 => sins.has("repeats-post-after-429"),
+        500 => sins.has("repeats-post-after-500"),
+        503 => sins.has("repeats-post-after-503"),
+        _ => false,
+    };
+    (post && tries == 1 && sends_post_again)
         || (unavailable && !says_when && sins.has("repeats-get-after-503-at-once"))
         || (unavailable && says_when && tries == 1 && sins.has("ignores-retry-after"))
 }
@@ -368,25 +395,24 @@ fn field(
             _ => return failed(Class::Refused, "the value of a field has a line break"),
         }
     }
-    let known = match name.to_ascii_lowercase().as_str() {
-        "cookie" => true, // joined with those of the jar
-        "host" => !sins.has("two-hosts-sent"),
-        "content-length" if hop.body.as_ref().map_or(0, String::len).to_string() == value => true,
-        "content-length" if sins.has("two-lengths-sent") => false,
-        "content-length" => {
-            return failed(
-                Class::Refused,
-                "Content-Length is not the length of the body",
-            );
-        }
-        "transfer-encoding" if sins.has("both-framings-sent") => false,
-        "transfer-encoding" => {
-            return failed(Class::Refused, "the client sets Transfer-Encoding itself");
-        }
-        _ => false,
-    };
-    if !known {
+    if !is_own(hop, name, &value, sins)? {
         *text += &format!("{name}: {value}\r\n");
     }
     Ok(())
+}
+
+/// Whether the client sends this field of the caller by itself.
+fn is_own(hop: &Hop, name: &str, value: &str, sins: &Sins) -> Result<bool, Failure> {
+    let length = hop.body.as_ref().map_or(0, String::len);
+    let refused = |text| failed(Class::Refused, text);
+    match name.to_ascii_lowercase().as_str() {
+        "cookie" => Ok(true), // joined with those of the jar
+        "host" => Ok(!sins.has("two-hosts-sent")),
+        "content-length" if length.to_string() == value => Ok(true),
+        "content-length" if sins.has("two-lengths-sent") => Ok(false),
+        "content-length" => refused("Content-Length is not the length of the body"),
+        "transfer-encoding" if sins.has("both-framings-sent") => Ok(false),
+        "transfer-encoding" => refused("the client sets Transfer-Encoding itself"),
+        _ => Ok(false),
+    }
 }

@@ -11,7 +11,6 @@ mod response;
 mod route;
 mod secure;
 mod several;
-mod sins;
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +21,6 @@ use crate::subject::{CallOptions, Reported, Subject};
 use connection::Connection;
 use cookies::Jar;
 use route::Route;
-pub use sins::{SINS, Sins};
 
 /// Words that the saint and the sinner understand.
 const CAN: [&str; 22] = [
@@ -104,6 +102,20 @@ impl Response {
     }
 }
 
+/// The sin of a client, if it has one. Each case names the sin that proves it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sins(Option<String>);
+
+impl Sins {
+    fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.as_deref() == Some(name)
+    }
+}
+
 /// A client without faults, but for the sins that are switched on.
 #[derive(Default)]
 pub struct Client {
@@ -129,7 +141,7 @@ impl Client {
     /// The sinner, with one sin.
     pub fn sinner(sin: &str) -> Client {
         Client {
-            sins: Sins::one(sin),
+            sins: Sins(Some(sin.to_owned())),
             ..Client::default()
         }
     }
@@ -179,15 +191,7 @@ impl Subject for Client {
         match call.by.as_deref() {
             Some("close") => return Ok(self.close()),
             Some("fork") if !self.sins.has("child-uses-connections-of-parent") => {
-                // A child begins with a pool of its own.
-                let idle = std::mem::take(&mut self.idle);
-                let child = CallOptions {
-                    by: None,
-                    ..call.clone()
-                };
-                let reported = self.make(&child);
-                self.idle = idle;
-                return reported;
+                return self.make_in_child(call);
             }
             _ => {}
         }
@@ -195,8 +199,26 @@ impl Subject for Client {
             return Ok(several::send(self, call, count, began + limit));
         }
         let reported = redirects::follow(self, call, began + limit);
-        let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Ok(match reported {
+        Ok(self.reported(reported, began.elapsed()))
+    }
+}
+
+impl Client {
+    /// Makes a call in a child, which begins with a pool of its own.
+    fn make_in_child(&mut self, call: &CallOptions) -> Result<Reported> {
+        let idle = std::mem::take(&mut self.idle);
+        let child = CallOptions {
+            by: None,
+            ..call.clone()
+        };
+        let reported = self.make(&child);
+        self.idle = idle;
+        reported
+    }
+
+    fn reported(&self, outcome: Result<Response, Failure>, took: Duration) -> Reported {
+        let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        match outcome {
             Ok(response) => Reported::Response {
                 status: response.status,
                 bytes: response.body.len() as u64,
@@ -213,6 +235,6 @@ impl Subject for Client {
                 text: failure.text.into(),
                 ms,
             },
-        })
+        }
     }
 }

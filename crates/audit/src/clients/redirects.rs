@@ -204,16 +204,26 @@ fn location(response: &Response, sins: &Sins) -> Option<String> {
 /// The request that a redirect leads to.
 fn next(first: &Hop, last: &Hop, status: u16, location: &str, sins: &Sins) -> Result<Hop, Failure> {
     let url = last.url.join(location, sins)?;
+    let downgraded = last.url.secure && !url.secure;
+    if downgraded && !sins.has("authorization-to-plaintext") {
+        return failed(Class::Refused, "a redirect leads away from TLS");
+    }
     let mut hop = Hop {
         url,
         ..last.clone()
     };
     method_of(&mut hop, last, status, sins);
-    let other_host = hop.url.host() != last.url.host();
-    let downgraded = last.url.secure && !hop.url.secure;
-    if downgraded && !sins.has("authorization-to-plaintext") {
-        return failed(Class::Refused, "a redirect leads away from TLS");
+    hop.fields = kept_fields(first, last, &hop, sins);
+    if !hop.url.user.is_empty() && sins.has("userinfo-from-redirect") {
+        hop.fields
+            .push(("Authorization".into(), "Basic dXNlcjpzZWNyZXQ=".into()));
     }
+    Ok(hop)
+}
+
+/// The fields that go on with a redirect to `hop`.
+fn kept_fields(first: &Hop, last: &Hop, hop: &Hop, sins: &Sins) -> Vec<(String, String)> {
+    let other_host = hop.url.host() != last.url.host();
     let other_origin = hop.url.authority != last.url.authority;
     let restored = hop.url.authority == first.url.authority && sins.has("authorization-restored");
     let stays = |name: &str, to_host: &str, to_port: &str| {
@@ -222,12 +232,9 @@ fn next(first: &Hop, last: &Hop, status: u16, location: &str, sins: &Sins) -> Re
             || sins.has(to_port) && !other_host
             || restored && name == "authorization"
     };
-    let from = if restored {
-        &first.fields
-    } else {
-        &last.fields
-    };
+    let from = if restored { first } else { last };
     let kept = from
+        .fields
         .iter()
         .filter(|(name, _)| match name.to_ascii_lowercase().as_str() {
             "authorization" => stays(
@@ -242,12 +249,7 @@ fn next(first: &Hop, last: &Hop, status: u16, location: &str, sins: &Sins) -> Re
             "content-type" => hop.body.is_some() || sins.has("type-after-303"),
             _ => true,
         });
-    hop.fields = kept.cloned().collect();
-    if !hop.url.user.is_empty() && sins.has("userinfo-from-redirect") {
-        hop.fields
-            .push(("Authorization".into(), "Basic dXNlcjpzZWNyZXQ=".into()));
-    }
-    Ok(hop)
+    kept.cloned().collect()
 }
 
 fn method_of(hop: &mut Hop, last: &Hop, status: u16, sins: &Sins) {

@@ -48,28 +48,7 @@ pub(super) fn read(
     clock: &mut Clock,
     sins: &Sins,
 ) -> Result<(Response, bool), Failure> {
-    let mut interim = 0;
-    clock.per_read = sins.has("limit-per-read-of-head");
-    let mut head = loop {
-        let head = head(connection, clock, sins)?;
-        let needed = match head.status {
-            100 => sins.has("final-100"),
-            102 => sins.has("final-102"),
-            103 => sins.has("final-103"),
-            status => status >= 200 || status == 101,
-        };
-        if needed {
-            break head;
-        }
-        interim += 1;
-        clock.per_read = false;
-        if interim > MOST_INTERIM && !sins.has("interim-without-end") {
-            return failed(Class::Invalid, "there are too many interim responses");
-        }
-        if sins.has("limit-forgets-interim") {
-            clock.reset();
-        }
-    };
+    let mut head = final_head(connection, clock, sins)?;
     clock.per_read = sins.has("limit-per-read-of-body");
     let redirects = (300..400).contains(&head.status) && !head.all("location").is_empty();
     connection.most = match redirects && !sins.has("reads-redirect-to-its-end") {
@@ -95,6 +74,36 @@ pub(super) fn read(
         body,
     };
     Ok((response, keep && framed))
+}
+
+/// The head behind all interim responses.
+fn final_head(
+    connection: &mut Connection,
+    clock: &mut Clock,
+    sins: &Sins,
+) -> Result<Head, Failure> {
+    let mut interim = 0;
+    clock.per_read = sins.has("limit-per-read-of-head");
+    loop {
+        let head = head(connection, clock, sins)?;
+        let needed = match head.status {
+            100 => sins.has("final-100"),
+            102 => sins.has("final-102"),
+            103 => sins.has("final-103"),
+            status => status >= 200 || status == 101,
+        };
+        if needed {
+            return Ok(head);
+        }
+        interim += 1;
+        clock.per_read = false;
+        if interim > MOST_INTERIM && !sins.has("interim-without-end") {
+            return failed(Class::Invalid, "there are too many interim responses");
+        }
+        if sins.has("limit-forgets-interim") {
+            clock.reset();
+        }
+    }
 }
 
 /// The body without its codings.
@@ -299,19 +308,12 @@ fn body(
     if none {
         return Ok((Vec::new(), true));
     }
-    let codings: Vec<String> = head
-        .all("transfer-encoding")
-        .iter()
-        .map(|value| value.to_ascii_lowercase())
-        .collect();
-    let lengths: Vec<String> = head
-        .all("content-length")
-        .iter()
-        .map(|&value| value.to_owned())
-        .collect();
-    let coded = match codings.len() {
-        0 => false,
-        1 if codings[0] == "chunked" => !sins.has("length-over-coding") || lengths.is_empty(),
+    let lengths = head.all("content-length");
+    let coded = match head.all("transfer-encoding")[..] {
+        [] => false,
+        [coding] if coding.eq_ignore_ascii_case("chunked") => {
+            !sins.has("length-over-coding") || lengths.is_empty()
+        }
         _ if sins.has("accepts-unknown-coding") => false,
         _ => return failed(Class::Invalid, "the transfer coding is unknown"),
     };
@@ -329,7 +331,7 @@ fn body(
     }
 }
 
-fn length(values: &[String], sins: &Sins) -> Result<Option<u64>, Failure> {
+fn length(values: &[&str], sins: &Sins) -> Result<Option<u64>, Failure> {
     let all: Vec<&str> = values
         .iter()
         .flat_map(|value| value.split(','))

@@ -112,14 +112,7 @@ impl Route {
             };
         }
         let socket = connection.into_socket(clock)?;
-        // A sinner sends the first line of a POST before it knows whom it has reached.
-        let early = match hop.method == "POST" && !self.http2 && sins.has("post-in-early-data") {
-            true => format!("POST {} HTTP/1.1\r\n", hop.url.path),
-            false => String::new(),
-        };
-        let early = early.as_bytes();
-        let handshake = secure::handshake(socket, hop.url.host(), self, sins, weaker, early);
-        let (secured, sent) = match handshake {
+        let (secured, sent) = match secure::handshake(socket, hop, self, sins, weaker) {
             Err(failure) => return self.after_handshake(failure, hop, sins, clock),
             Ok(done) => done,
         };
@@ -165,23 +158,26 @@ impl Route {
         another
     }
 
+    /// The addresses that a connection for a URL may go to, with their ports.
+    fn addresses(&self, url: &Url) -> Vec<String> {
+        if let Some((_, proxy)) = &self.proxy {
+            return vec![proxy.clone()];
+        }
+        if self.hosts.is_empty() {
+            return vec![url.authority.clone()];
+        }
+        let port = url.authority.rsplit_once(':');
+        let port = port.map_or("80", |(_, port)| port);
+        let with_port = |host: &String| match host.contains(':') {
+            true => format!("[{host}]:{port}"),
+            false => format!("{host}:{port}"),
+        };
+        self.hosts.iter().map(with_port).collect()
+    }
+
     /// The first address that accepts.
     fn dial(&self, url: &Url, sins: &Sins, clock: &Clock) -> Result<TcpStream, Failure> {
-        let port = url
-            .authority
-            .rsplit_once(':')
-            .map_or("80", |(_, port)| port);
-        let addresses: Vec<String> = match (&self.proxy, &self.hosts[..]) {
-            (Some((_, proxy)), _) => vec![proxy.clone()],
-            (None, []) => vec![url.authority.clone()],
-            (None, hosts) => hosts
-                .iter()
-                .map(|host| match host.contains(':') {
-                    true => format!("[{host}]:{port}"),
-                    false => format!("{host}:{port}"),
-                })
-                .collect(),
-        };
+        let addresses = self.addresses(url);
         let last = addresses.len();
         for (place, address) in addresses.iter().enumerate() {
             let Ok(address) = address.parse::<SocketAddr>() else {

@@ -16,6 +16,7 @@ use rustls::{
     SignatureScheme, StreamOwned,
 };
 
+use super::redirects::Hop;
 use super::route::Route;
 use super::{Class, Failure, Sins, failed};
 
@@ -116,35 +117,59 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Does the handshake on a socket, whose timeouts are set. Returns what was sent with it of `early`.
-pub(super) fn handshake(
-    socket: TcpStream,
-    host: &str,
+/// Why a handshake failed.
+fn of_handshake(error: &std::io::Error) -> Failure {
+    if error.kind() != std::io::ErrorKind::InvalidData {
+        return super::connection::failure(error);
+    }
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    let text = match inner {
+        Some(Error::InvalidMessage(_)) => NO_TLS,
+        _ => "the handshake of TLS is invalid",
+    };
+    let class = Class::Invalid;
+    Failure { class, text }
+}
+
+/// A connection on which nothing was sent yet.
+fn new_connection(
+    hop: &Hop,
     route: &Route,
     sins: &Sins,
     weaker: bool,
-    early: &[u8],
-) -> Result<(Secured, Vec<u8>), Failure> {
-    let refused = |_| Failure {
-        class: Class::Refused,
-        text: "TLS cannot be set up",
+    has_early: bool,
+) -> Result<ClientConnection, Failure> {
+    let Ok(name) = ServerName::try_from(hop.url.host().to_owned()) else {
+        return failed(Class::Refused, "the host is no name");
     };
-    let name = ServerName::try_from(host.to_owned()).map_err(|_| Failure {
-        class: Class::Refused,
-        text: "the host is no name",
-    })?;
-    let mut config = settings(name.clone(), route, sins, weaker).map_err(refused)?;
-    Arc::make_mut(&mut config).enable_early_data = !early.is_empty();
     let sent = match sins.has("sni-of-address") {
-        true => ServerName::try_from("address.test").unwrap_or(name),
-        false => name,
+        true => ServerName::try_from("address.test").unwrap_or(name.clone()),
+        false => name.clone(),
     };
-    let connection = ClientConnection::new(config, sent).map_err(refused)?;
+    let connection = settings(name, route, sins, weaker).and_then(|mut config| {
+        Arc::make_mut(&mut config).enable_early_data = has_early;
+        ClientConnection::new(config, sent)
+    });
+    connection.or_else(|_| failed(Class::Refused, "TLS cannot be set up"))
+}
+
+/// Does the handshake on a socket, whose timeouts are set. Returns what was sent of the request with it.
+pub(super) fn handshake(
+    socket: TcpStream,
+    hop: &Hop,
+    route: &Route,
+    sins: &Sins,
+    weaker: bool,
+) -> Result<(Secured, Vec<u8>), Failure> {
+    // A sinner sends the first line of a POST before it knows whom it has reached.
+    let has_early = hop.method == "POST" && !route.http2 && sins.has("post-in-early-data");
+    let connection = new_connection(hop, route, sins, weaker, has_early)?;
     let mut secured = StreamOwned::new(connection, socket);
     let mut before = Vec::new();
-    if let Some(mut writer) = secured.conn.early_data().filter(|_| !early.is_empty()) {
-        let count = writer.write(early).unwrap_or_default();
-        before.extend(&early[..count]);
+    if let Some(mut writer) = secured.conn.early_data().filter(|_| has_early) {
+        before = format!("POST {} HTTP/1.1\r\n", hop.url.path).into_bytes();
+        let count = writer.write(&before).unwrap_or_default();
+        before.truncate(count);
     }
     if sins.has("accepts-unoffered-protocol") && is_unoffered(&mut secured) {
         let _ = secured.sock.read_to_end(&mut Vec::new());
@@ -152,15 +177,8 @@ pub(super) fn handshake(
     }
     while secured.conn.is_handshaking() {
         if let Err(error) = secured.conn.complete_io(&mut secured.sock) {
-            let invalid = error.kind() == std::io::ErrorKind::InvalidData;
-            let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
             let _ = secured.conn.write_tls(&mut secured.sock);
-            let no_tls = matches!(inner, Some(Error::InvalidMessage(_)));
-            return match invalid {
-                true if no_tls => failed(Class::Invalid, NO_TLS),
-                true => failed(Class::Invalid, "the handshake of TLS is invalid"),
-                false => Err(super::connection::failure(&error)),
-            };
+            return Err(of_handshake(&error));
         }
     }
     if !secured.conn.is_early_data_accepted() {

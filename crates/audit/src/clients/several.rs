@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::connection::{Clock, Connection};
 use super::redirects::Hop;
-use super::{Class, Client, Failure, Response, exchange, failed, http2, response};
+use super::{Class, Client, Failure, Response, exchange, failed, response};
 use crate::subject::{CallOptions, Reported};
 
 type Outcome = Result<Response, Failure>;
@@ -69,9 +69,7 @@ fn outcomes(client: &mut Client, hop: &Hop, count: usize, clock: &mut Clock) -> 
 fn at_once(client: &mut Client, hop: &Hop, count: usize, clock: &mut Clock) -> Vec<Outcome> {
     let begun: Vec<Result<Connection, Failure>> = (0..count)
         .map(|_| {
-            let idle = exchange::idle(client, hop);
-            let opened = idle.map_or_else(|| client.route.open(hop, &client.sins, clock), Ok);
-            let mut connection = opened?;
+            let mut connection = idle_or_new(client, hop, clock)?;
             let (head, body) = exchange::head(client, hop)?;
             connection.write(&[head, body].concat(), clock)?;
             Ok(connection)
@@ -103,17 +101,14 @@ fn at_once(client: &mut Client, hop: &Hop, count: usize, clock: &mut Clock) -> V
 
 /// All calls on one connection.
 fn over_http2(client: &mut Client, hop: &Hop, count: usize, clock: &Clock) -> Vec<Outcome> {
-    let sins = client.sins.clone();
-    let idle = exchange::idle(client, hop);
-    let opened = idle.map_or_else(|| client.route.open(hop, &sins, clock), Ok);
-    let mut connection = match opened {
-        Ok(connection) => connection,
-        Err(failure) => return vec![Err(failure); count],
-    };
     let messages = vec![exchange::message(hop); count];
-    let outcomes = http2::exchange(&mut connection, messages, &sins, clock);
-    if connection.h2.is_some() {
-        client.idle.push(connection);
+    match idle_or_new(client, hop, clock) {
+        Ok(connection) => exchange::over_http2(client, connection, messages, clock),
+        Err(failure) => vec![Err(failure); count],
     }
-    outcomes
+}
+
+fn idle_or_new(client: &mut Client, hop: &Hop, clock: &Clock) -> Result<Connection, Failure> {
+    let idle = exchange::idle(client, hop);
+    idle.map_or_else(|| client.route.open(hop, &client.sins, clock), Ok)
 }

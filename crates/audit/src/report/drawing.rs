@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::tables::{beginning, xml};
-use crate::server::{Event, Log, call_at};
+use crate::server::{Entry, Event, Log, call_at};
 
 /// Distance between two events, between two connections, and from the left edge.
 const STEP: usize = 22;
@@ -16,18 +16,13 @@ const MOST: usize = 40;
 
 /// The drawing, as SVG.
 pub(super) fn drawing(log: &Log) -> String {
-    let events: Vec<(u64, usize, Shape, String)> = log
-        .entries
-        .iter()
-        .filter_map(|entry| {
-            let (shape, text) = shape(&entry.event)?;
-            Some((entry.us / 1000, entry.connection, shape, text))
-        })
-        .collect();
+    let shapes = log.entries.iter().map(|entry| (entry, shape(&entry.event)));
+    let events = shapes.filter_map(|(entry, shape)| Some((entry, shape?)));
+    let events: Vec<(&Entry, (Shape, String))> = events.collect();
     let mut columns: BTreeMap<usize, usize> = BTreeMap::new();
-    for (_, connection, ..) in events.iter().take(MOST) {
+    for (entry, _) in events.iter().take(MOST) {
         let next = columns.len();
-        columns.entry(*connection).or_insert(next);
+        columns.entry(entry.connection).or_insert(next);
     }
     let (width, height) = (
         LEFT + columns.len() * COLUMN + 20,
@@ -37,29 +32,15 @@ pub(super) fn drawing(log: &Log) -> String {
         "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" role=\"img\" aria-label=\"Connections and requests in their order\">"
     );
     for (connection, column) in &columns {
-        let x = LEFT + column * COLUMN;
-        let name = if *connection == 0 {
-            "run".into()
-        } else {
-            format!("connection {connection}")
-        };
-        let _ = write!(
-            out,
-            "<text x=\"{x}\" y=\"12\" class=\"name\">{name}</text><line x1=\"{x}\" y1=\"18\" x2=\"{x}\" y2=\"{height}\"/>"
-        );
+        out += &line(*connection, LEFT + column * COLUMN, height);
     }
-    for (position, (ms, connection, shape, text)) in events.iter().take(MOST).enumerate() {
-        let (x, y) = (
-            LEFT + columns[connection] * COLUMN,
-            (position + 2) * STEP - 6,
-        );
-        let _ = write!(out, "<text x=\"0\" y=\"{y}\" class=\"time\">{ms} ms</text>");
+    for (position, (entry, (shape, text))) in events.iter().take(MOST).enumerate() {
+        let x = LEFT + columns[&entry.connection] * COLUMN + 6;
+        let y = (position + 2) * STEP - 6;
+        let (ms, class, sign) = (entry.us / 1000, shape.class(), shape.sign());
         let _ = write!(
             out,
-            "<text x=\"{}\" y=\"{y}\" class=\"{}\">{} {}</text>",
-            x + 6,
-            shape.class(),
-            shape.sign(),
+            "<text x=\"0\" y=\"{y}\" class=\"time\">{ms} ms</text><text x=\"{x}\" y=\"{y}\" class=\"{class}\">{sign} {}</text>",
             xml(text)
         );
     }
@@ -72,6 +53,17 @@ pub(super) fn drawing(log: &Log) -> String {
         );
     }
     out + "</svg>"
+}
+
+/// The line of a connection, below its name.
+fn line(connection: usize, x: usize, height: usize) -> String {
+    let name = match connection {
+        0 => "run".into(),
+        _ => format!("connection {connection}"),
+    };
+    format!(
+        "<text x=\"{x}\" y=\"12\" class=\"name\">{name}</text><line x1=\"{x}\" y1=\"18\" x2=\"{x}\" y2=\"{height}\"/>"
+    )
 }
 
 #[derive(Clone, Copy)]
@@ -130,19 +122,10 @@ fn shape(event: &Event) -> Option<(Shape, String)> {
             (Shape::ToClient, format!("{line} ({})", bytes.len()))
         }
         Event::Fault { .. } => (Shape::Fault, "fault applied".into()),
-        Event::ClientClosed => (Shape::End, "client closed".into()),
-        Event::ClientReset => (Shape::End, "client reset".into()),
-        Event::ServerClosed => (Shape::End, "server closed".into()),
-        Event::ServerHalfClosed => (Shape::End, "server closed its half".into()),
-        Event::ServerReset => (Shape::End, "server reset".into()),
         Event::Budget { what } => (Shape::End, format!("budget of {what} used up")),
         Event::Hello { .. } => (Shape::ToServer, "ClientHello".into()),
         Event::Secured { alpn, .. } => (Shape::ToClient, format!("TLS is open, {alpn}")),
         Event::Alert { code } => (Shape::End, format!("alert {code} of TLS")),
-        Event::Opened { .. }
-        | Event::Body { .. }
-        | Event::Received { .. }
-        | Event::Frame { .. }
-        | Event::Done => return None,
+        other => (Shape::End, other.ending()?.into()),
     })
 }

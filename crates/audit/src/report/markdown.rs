@@ -81,6 +81,7 @@ pub fn table_of_cases(cases: &[Case]) -> String {
          Each case puts a client into one situation.\n\
          `hecaton audit explain CODE` says more about a case.\n\n\
          - *A bad outcome* is a [verdict](audit-in-your-ci.md#verdicts), and the harm that is done.\n\
+         - A code in bold is one of the few cases that matter most, which `hecaton audit CLIENT --essential` runs.\n\
          - *Proved by the sin* names a fault of the test client `sinner`, as in \
          `hecaton audit sinner --sin cookie-ignores-path`.\n\
          \x20 The case must find this fault and no other.\n\n\
@@ -102,9 +103,10 @@ pub fn table_of_cases(cases: &[Case]) -> String {
             ..
         } = case;
         let title = cell(title);
+        let bold = if case.essential { "**" } else { "" };
         let _ = writeln!(
             out,
-            "| {code} | {id} | {group} | {title} | {rfc} | {caught}: {severity} | `{sin}` |"
+            "| {bold}{code}{bold} | {id} | {group} | {title} | {rfc} | {caught}: {severity} | `{sin}` |"
         );
     }
     out

@@ -84,9 +84,22 @@ fn event(event: &Event) -> String {
         Event::Request { target, .. } => {
             format!("is a request for {target}, which belongs to no call")
         }
-        Event::Body { .. } => String::new(),
         Event::Received { bytes } => format!("< {}", shown(bytes, MOST)),
         Event::Sent { bytes } => format!("> {}", shown(bytes, MOST)),
+        Event::Fault { call, .. } => format!("the fault was applied to `{call}`"),
+        Event::Budget { what } => {
+            format!("the budget of {what} was used up; the server ended the run")
+        }
+        other => match other.ending() {
+            Some(ending) => format!("the {ending}"),
+            None => of_protocol(other).unwrap_or_default(),
+        },
+    }
+}
+
+/// An event of TLS or HTTP/2 in words; none of other events.
+fn of_protocol(event: &Event) -> Option<String> {
+    Some(match event {
         Event::Hello { sni, versions } => {
             format!("is a ClientHello for `{sni}` with TLS {versions}")
         }
@@ -113,15 +126,6 @@ fn event(event: &Event) -> String {
             let name = FRAMES.get(usize::from(*kind)).unwrap_or(&"unknown");
             format!("is a frame {name} with flags {flags:02x} on stream {stream}, {length} bytes")
         }
-        Event::Done => String::new(),
-        Event::Fault { call, .. } => format!("the fault was applied to `{call}`"),
-        Event::ClientClosed => "the client closed".into(),
-        Event::ClientReset => "the client reset".into(),
-        Event::ServerClosed => "the server closed".into(),
-        Event::ServerHalfClosed => "the server closed its half".into(),
-        Event::ServerReset => "the server reset".into(),
-        Event::Budget { what } => {
-            format!("the budget of {what} was used up; the server ended the run")
-        }
-    }
+        _ => return None,
+    })
 }

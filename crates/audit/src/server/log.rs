@@ -131,6 +131,20 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The end of a connection in words; none of other events.
+    pub fn ending(&self) -> Option<&'static str> {
+        match self {
+            Event::ClientClosed => Some("client closed"),
+            Event::ClientReset => Some("client reset"),
+            Event::ServerClosed => Some("server closed"),
+            Event::ServerHalfClosed => Some("server closed its half"),
+            Event::ServerReset => Some("server reset"),
+            _ => None,
+        }
+    }
+}
+
 fn escaped<S: serde::Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&shown(bytes, 4096))
 }

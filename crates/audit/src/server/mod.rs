@@ -80,33 +80,15 @@ impl Server {
             .or_else(|_| numbered(OTHER_HOST))
             .with_context(|| format!("{OTHER_HOST} is not an address of this machine"))?;
         let proxy = numbered("127.0.0.1")?;
-        let addresses = [
+        let addresses = addresses_of([
             main.local_addr()?,
             other_port.local_addr()?,
             other_host.local_addr()?,
             proxy.local_addr()?,
-        ];
+        ]);
         let identity = Identity::of(&cases)?;
-        let hosts = cases.iter().flat_map(|case| &case.calls);
-        let hosts = hosts.filter_map(|call| call.hosts.as_deref());
-        let hosts: Vec<&str> = hosts.flat_map(|hosts| hosts.split(',')).collect();
-        let silent = SILENT_HOSTS.iter().filter(|host| hosts.contains(host));
-        let silent: Result<Vec<_>> = silent.map(|host| silent_at(host, port)).collect();
-        let silent = silent?;
-        let addresses = Addresses {
-            tls: format!("https://{}", addresses[0]),
-            tls_good: format!("https://{}", addresses[1]),
-            named: format!("http://{NAME}:{port}"),
-            proxy: addresses[3].to_string(),
-            here: format!("http://{}", addresses[0]),
-            other_port: format!("http://{}", addresses[1]),
-            other_host: format!("http://{}", addresses[2]),
-            authority: addresses[0].to_string(),
-            path: String::new(),
-        };
-        let ca = identity
-            .as_ref()
-            .map_or(String::new(), |identity| identity.ca.clone());
+        let silent = silent(&cases, port)?;
+        let ca = identity.as_ref().map(|identity| identity.ca.clone());
         let shared = Arc::new(Shared::new(cases, addresses, budget, identity));
         let listeners = [main, other_port, other_host, proxy].map(Arc::new);
         for listener in &listeners {
@@ -120,7 +102,7 @@ impl Server {
         let threads = threads.collect();
         Ok(Server {
             shared,
-            ca,
+            ca: ca.unwrap_or_default(),
             _silent: silent,
             listeners: listeners.into(),
             threads,
@@ -233,6 +215,30 @@ fn numbered(host: &str) -> Result<TcpListener> {
         .with_context(|| format!("no port is free on {host}"))
 }
 
+/// The addresses for steps and calls: of the server itself, another port, another host, and the proxy.
+fn addresses_of([main, port, host, proxy]: [SocketAddr; 4]) -> Addresses {
+    Addresses {
+        tls: format!("https://{main}"),
+        tls_good: format!("https://{port}"),
+        named: format!("http://{NAME}:{}", main.port()),
+        proxy: proxy.to_string(),
+        here: format!("http://{main}"),
+        other_port: format!("http://{port}"),
+        other_host: format!("http://{host}"),
+        authority: main.to_string(),
+        path: String::new(),
+    }
+}
+
+/// The silent addresses that the cases need.
+fn silent(cases: &[Case], port: u16) -> Result<Vec<(Socket, TcpStream)>> {
+    let hosts = cases.iter().flat_map(|case| &case.calls);
+    let hosts = hosts.filter_map(|call| call.hosts.as_deref());
+    let hosts: Vec<&str> = hosts.flat_map(|hosts| hosts.split(',')).collect();
+    let silent = SILENT_HOSTS.iter().filter(|host| hosts.contains(host));
+    silent.map(|host| silent_at(host, port)).collect()
+}
+
 /// A socket whose queue of connections is full, so that the system does not respond to another one.
 fn silent_at(host: &str, port: u16) -> Result<(Socket, TcpStream)> {
     let address = SocketAddr::new(host.parse::<IpAddr>()?, port);
@@ -253,8 +259,8 @@ fn accept(listener: &TcpListener, name: &'static str, shared: &Arc<Shared>) {
             break;
         }
         match accepted {
-            Ok((stream, peer)) => {
-                if let Some(id) = shared.opened(name, peer) {
+            Ok((stream, _)) => {
+                if let Some(id) = shared.opened(name) {
                     let shared = shared.clone();
                     connections.push(std::thread::spawn(move || {
                         connection::serve(stream, id, name, &shared)

@@ -1,7 +1,6 @@
 //! The state that all connections of a server share: the cases, the attempts of each call, the log and the budget.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -45,8 +44,26 @@ struct State {
     returned: bool,
     /// How many attempts are being served; those that only wait for the client do not count.
     busy: usize,
-    /// Attempts by case, call and stop.
-    attempts: HashMap<(String, String, String), usize>,
+    attempts: HashMap<Key, usize>,
+}
+
+/// A case, a call and a stop.
+type Key = (String, String, String);
+
+impl State {
+    /// Counts an attempt, and returns its number.
+    fn count(&mut self, key: &Key) -> usize {
+        let count = self.attempts.entry(key.clone()).or_default();
+        *count += 1;
+        *count
+    }
+
+    /// How many attempts of a call have arrived at all its stops.
+    fn attempts_of(&self, case: &str, call: &str) -> usize {
+        let all = self.attempts.iter();
+        let of_call = all.filter(|((of, name, _), _)| of == case && name == call);
+        of_call.map(|(_, count)| count).sum()
+    }
 }
 
 /// An attempt of a call.
@@ -130,13 +147,16 @@ impl Shared {
     }
 
     /// Records a new connection, and returns its number; none if the server stops or its budget is used up.
-    pub(super) fn opened(&self, at: &'static str, _peer: SocketAddr) -> Option<usize> {
+    pub(super) fn opened(&self, at: &'static str) -> Option<usize> {
         let mut state = self.state();
         state.connections += 1;
         let id = state.connections;
         self.note(&mut state, id, Event::Opened { at });
-        let over = self.budget.is_some_and(|budget| id > budget.connections);
-        self.spend(&mut state, over, "connections");
+        self.spend(
+            &mut state,
+            |budget, _| id > budget.connections,
+            "connections",
+        );
         drop(state);
         (!self.is_over()).then_some(id)
     }
@@ -146,17 +166,21 @@ impl Shared {
         if self.stop.load(Ordering::SeqCst) {
             return true;
         }
-        let late = self
-            .budget
-            .is_some_and(|budget| self.began.elapsed() > Duration::from_secs(budget.seconds));
-        if late {
-            let mut state = self.state();
-            self.spend(&mut state, true, "seconds");
-        }
-        !self.state().log.budget().is_empty()
+        let seconds = self.began.elapsed();
+        let late = |budget: Budget, _: &State| seconds > Duration::from_secs(budget.seconds);
+        let mut state = self.state();
+        self.spend(&mut state, late, "seconds");
+        !state.log.budget().is_empty()
     }
 
-    fn spend(&self, state: &mut State, over: bool, what: &'static str) {
+    /// Notes once that a part of the budget is used up.
+    fn spend(
+        &self,
+        state: &mut State,
+        is_over: impl Fn(Budget, &State) -> bool,
+        what: &'static str,
+    ) {
+        let over = self.budget.is_some_and(|budget| is_over(budget, state));
         if over && state.log.budget().is_empty() {
             self.note(state, 0, Event::Budget { what });
         }
@@ -193,10 +217,22 @@ impl Shared {
         }
         if let Event::Received { bytes } | Event::Sent { bytes } = &event {
             state.bytes += bytes.len();
-            let over = self.budget.is_some_and(|budget| state.bytes > budget.bytes);
+            let over = |budget: Budget, state: &State| state.bytes > budget.bytes;
             self.spend(&mut state, over, "bytes");
         }
         self.note_at(at, &mut state, connection, event);
+    }
+
+    /// The case that a request names, with the names of the case, the call and the stop.
+    fn wanted(&self, head: &Head) -> (Option<&Case>, Key) {
+        // CONNECT has no path, so it belongs to the call that is made now.
+        if let Some((only, now)) = self.current().filter(|_| head.method() == "CONNECT") {
+            return (Some(only), (only.id.clone(), now, "connect".into()));
+        }
+        let (run, word, call, stop) = names(head);
+        let case = self.id_of(word);
+        let found = self.cases.get(&case).filter(|_| run == RUN);
+        (found, (case, call, stop))
     }
 
     /// Finds the call that a request belongs to, and counts the attempt; none if the request belongs to no call.
@@ -206,38 +242,19 @@ impl Shared {
         nth: usize,
         head: &Head,
     ) -> Option<Attempt<'_>> {
-        let (mut run, word, mut call, mut stop) = names(head);
-        let mut case = self.id_of(word);
-        // CONNECT has no path, so it belongs to the call that is made now.
-        if let Some((only, now)) = self.current().filter(|_| head.method() == "CONNECT") {
-            (case, call, stop, run) = (only.id.clone(), now, "connect".into(), RUN.into());
-        }
-        let found = self.cases.get(&case).filter(|_| run == RUN);
-        let steps = found
-            .and_then(|found| found.call(&call))
-            .map(|found| (found, found.steps(&stop, 0).is_some()));
+        let (found, key) = self.wanted(head);
+        let call = found.and_then(|case| case.call(&key.1));
+        let call = call.filter(|call| call.steps(&key.2, 0).is_some());
         let mut state = self.state();
         state.requests += 1;
-        let over = self
-            .budget
-            .is_some_and(|budget| state.requests > budget.requests);
+        let over = |budget: Budget, state: &State| state.requests > budget.requests;
         self.spend(&mut state, over, "requests");
-        let key = (case, call, stop);
-        let known = steps.is_some_and(|(_, known)| known);
-        let attempt = known.then(|| {
-            let count = state.attempts.entry(key.clone()).or_default();
-            *count += 1;
-            *count
-        });
-        let n = state
-            .attempts
-            .iter()
-            .filter(|((case, call, _), _)| *case == key.0 && *call == key.1);
-        let n = n.map(|(_, count)| count).sum();
-        state.busy += usize::from(known);
+        let attempt = call.is_some().then(|| state.count(&key));
+        let n = state.attempts_of(&key.0, &key.1);
+        state.busy += usize::from(call.is_some());
         let event = Event::Request {
             case: found.map(|case| case.id.clone()).unwrap_or_default(),
-            call: if known { key.1.clone() } else { String::new() },
+            call: call.map(|_| key.1.clone()).unwrap_or_default(),
             stop: key.2.clone(),
             attempt: attempt.unwrap_or_default(),
             nth,
@@ -247,7 +264,7 @@ impl Shared {
         };
         self.note(&mut state, connection, event);
         drop(state);
-        let (call, attempt) = (steps?.0, attempt?);
+        let (call, attempt) = (call?, attempt?);
         Some(Attempt {
             case: found?,
             call: call.name.clone(),
@@ -296,15 +313,8 @@ impl Shared {
 
     /// Waits until `count` attempts of a call have arrived, at most for `longest`.
     pub(super) fn gather(&self, case: &str, call: &str, count: usize, longest: Duration) {
-        let arrived = |state: &State| -> usize {
-            let of_call = state
-                .attempts
-                .iter()
-                .filter(|((of, name, _), _)| of == case && name == call);
-            of_call.map(|(_, count)| count).sum()
-        };
         let waits = |state: &mut State| {
-            arrived(state) < count
+            state.attempts_of(case, call) < count
                 && state.log.budget().is_empty()
                 && !self.stop.load(Ordering::SeqCst)
         };

@@ -126,28 +126,19 @@ pub(super) fn exchange(
     let failure = exchange.run(clock).err();
     // A connection that was silent for the whole time may be dead.
     let silent = !exchange.received && !sins.has("keeps-silent-connection");
-    if let Some(failure) = &failure {
-        if failure.class == Class::Late && !sins.has("never-cancels-a-stream") {
-            for stream in &exchange.open {
-                let cancel = frame(RST_STREAM, 0, stream.id, &CANCEL.to_be_bytes());
-                let _ = exchange.connection.write(&cancel, &Clock::brief());
-            }
-        }
+    let late = failure.clone();
+    let late = late.filter(|failure| failure.class == Class::Late);
+    if late.is_some() && !sins.has("never-cancels-a-stream") {
+        exchange.cancel();
     }
-    let lost = match &failure {
-        Some(failure) if failure.class == Class::Late => failure.clone(),
-        _ => Failure {
-            class: Class::Gone,
-            text: "the connection ended with its streams",
-        },
-    };
     let Exchange { state, done, .. } = exchange;
     // After an error of the connection nothing else can be sent on it.
-    let usable = match &failure {
-        None => true,
-        Some(failure) => failure.class == Class::Late && !silent,
-    };
+    let usable = failure.is_none() || late.is_some() && !silent;
     let usable = usable && state.last.is_none();
+    let lost = late.unwrap_or(Failure {
+        class: Class::Gone,
+        text: "the connection ended with its streams",
+    });
     connection.h2 = usable.then_some(state);
     let outcomes = done
         .into_iter()

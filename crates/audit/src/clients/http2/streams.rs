@@ -3,9 +3,9 @@
 use super::super::connection::Clock;
 use super::super::{Class, Failure, Response, Sins, failed};
 use super::{
-    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, Exchange, Field, GOAWAY, HEADERS, MOST,
-    MOST_FRAMES, Outcome, PING, PUSH_PROMISE, REFUSED_STREAM, RST_STREAM, SETTINGS, Stream, WIDEST,
-    WINDOW_UPDATE, encode, frame,
+    ACK, CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, Exchange, Field, GOAWAY, HEADERS,
+    MOST, MOST_FRAMES, Outcome, PING, PUSH_PROMISE, REFUSED_STREAM, RST_STREAM, SETTINGS, Stream,
+    WIDEST, WINDOW_UPDATE, encode, frame,
 };
 
 impl Exchange<'_> {
@@ -20,6 +20,14 @@ impl Exchange<'_> {
                 return failed(Class::Ended, "the server goes away");
             }
             self.read(clock)?;
+        }
+    }
+
+    /// Resets all open streams.
+    pub(super) fn cancel(&mut self) {
+        for stream in &self.open {
+            let cancel = frame(RST_STREAM, 0, stream.id, &CANCEL.to_be_bytes());
+            let _ = self.connection.write(&cancel, &Clock::brief());
         }
     }
 
@@ -134,16 +142,7 @@ impl Exchange<'_> {
                 self.state.block = Some((id, flags, 1, payload.to_vec()));
                 return self.block(flags);
             }
-            CONTINUATION => {
-                let lost = Failure {
-                    class: Class::Invalid,
-                    text: "a header block has no beginning",
-                };
-                let (_, _, count, block) = self.state.block.as_mut().ok_or(lost)?;
-                *count += 1;
-                block.extend(payload);
-                return self.block(flags);
-            }
+            CONTINUATION => return self.more_of_block(flags, payload),
             DATA => return self.data(id, flags, payload, clock),
             _ => {}
         }
@@ -214,6 +213,15 @@ impl Exchange<'_> {
             true => failed(Class::Invalid, "a window is too large"),
             false => Ok(()),
         }
+    }
+
+    fn more_of_block(&mut self, flags: u8, payload: &[u8]) -> Result<(), Failure> {
+        let Some((_, _, count, block)) = &mut self.state.block else {
+            return failed(Class::Invalid, "a header block has no beginning");
+        };
+        *count += 1;
+        block.extend(payload);
+        self.block(flags)
     }
 
     fn block(&mut self, flags: u8) -> Result<(), Failure> {
