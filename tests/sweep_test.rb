@@ -7,7 +7,8 @@ require "tmpdir"
 class SweepTest < Minitest::Test
   HECATON = File.expand_path("../bin/hecaton", __dir__)
   ROW_KEYS = %w[client body_bytes delay_ms concurrency requests_per_second cpu_percentage cpu_ms_per_request
-                cpu_outside_percentage p50_ms p99_ms percentiles peak_rss_mb errors connections duplicates peak_in_flight baseline_loader_ratio verified rejected].freeze
+                cpu_outside_percentage p50_ms p99_ms percentiles peak_rss_mb errors connections opened_per_request
+                duplicates peak_in_flight baseline_loader_ratio verified rejected].freeze
   TINY = %w[sweep --client hecaton-ruby --client typhoeus --concurrency 1,8 --body 133 --body 2000 --delay fixed:2ms
             --rounds 2 --time 50ms --seed 7].freeze
 

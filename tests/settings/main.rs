@@ -55,7 +55,8 @@ The first source of a row that says something wins, and the others are not sent.
 | `Accept-Encoding` | the request's header; the client's header; `decode` |
 | `Content-Length`, `Transfer-Encoding` | the body; a header of the request that disagrees with it is an ArgumentError |
 
-- A `Content-Type` of the client that may describe the body wins over the body's: for `json` any but that of a form, for `form` and `multipart` one of the same kind.
+- A `Content-Type` of the client wins over the body's if it can describe the body.
+  For `json`, any type except a form's can; for `form` and `multipart`, only a type of the same kind can.
 - Whichever type wins for `multipart` is sent with the boundary of the body, because nobody can read the parts without it (RFC 7578 §4.1).
 - A header of the request that is nil leaves the client's header out, and the other sources remain.
 - An empty `Accept` or `User-Agent` means none: the request is sent without it.

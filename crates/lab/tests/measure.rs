@@ -51,6 +51,7 @@ fn conditions(folder: &Path) -> Conditions {
 fn an_experiment_can_be_measured_from_any_program() {
     let temporary = tempfile::tempdir().unwrap();
     let (mut planned, mut done) = (0, 0);
+    let (mut left, mut lasts) = (Vec::new(), Vec::new());
     let measured = measure(
         &experiment(),
         &conditions(temporary.path()),
@@ -59,10 +60,20 @@ fn an_experiment_can_be_measured_from_any_program() {
             Progress::Measured(_) => done += 1,
             Progress::Said(says) => panic!("{says}"),
             Progress::ServiceTimed(..) => panic!("it is the test server"),
+            Progress::Left(time, all) => {
+                left.push(time);
+                lasts.extend(all);
+            }
         },
     );
     let measured = measured.unwrap();
     assert_eq!((planned, done), (6, 6));
+    // Announced once, when each cell has had a round; the rest gets shorter as rounds are made.
+    assert_eq!((left.len(), lasts.len()), (6, 1));
+    assert!(
+        lasts[0] > left[1] && left[5] < left[1],
+        "{left:?} {lasts:?}"
+    );
     assert_eq!(measured.findings.rows.len(), 2);
     measured.nobody_broke().unwrap();
     let written = read(&measured.finish().unwrap()).unwrap();

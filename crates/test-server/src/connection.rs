@@ -10,15 +10,14 @@ use bytes::Bytes;
 use tokio::io::AsyncWriteExt;
 
 use crate::body::Received;
-use crate::chaos::RandomFault;
 use crate::exposure::{IDLE, LIFE, TO_BEGIN, within};
 use crate::held::Held;
 use crate::http2;
 use crate::hub::Hub;
-use crate::ledger::{ConnectionEntry, Receipt};
+use crate::ledger::ConnectionEntry;
 use crate::outbox::Outbox;
 use crate::reader::{Event, Reader};
-use crate::reply::Reply;
+use crate::reply::{Known, Reply};
 use crate::request::{After, Request};
 use crate::socket::Socket;
 use crate::stream::End;
@@ -55,15 +54,6 @@ pub(crate) struct Connection {
     http2: bool,
     /// The client has ended its side.
     ended: bool,
-}
-
-/// A request that the ledger knows.
-struct Known {
-    request: Request,
-    receipt: Option<Receipt>,
-    hash: u64,
-    /// Its random fault.
-    fault: Option<RandomFault>,
 }
 
 struct Upload {
@@ -211,14 +201,7 @@ impl Connection {
             carried: self.entry.carried,
             secure: self.secure.as_deref(),
         };
-        let held = reply.held(
-            known.request,
-            known.receipt,
-            known.hash,
-            body,
-            known.fault,
-            now,
-        );
+        let held = reply.held(known, &body, now);
         self.silent = self.hub.close_after > 0 && self.hub.close_after == self.entry.carried;
         self.last = self.silent || held.after == After::Close;
         self.outbox.push(held, &self.socket, now);

@@ -123,10 +123,9 @@ impl Hub {
             otherwise: false,
             version: request.version,
         };
-        let (word, json) = {
-            let script = self.script.borrow();
-            (script.word, script.json)
-        };
+        let script = self.script.borrow();
+        let (word, json) = (script.word, script.json);
+        drop(script);
         let hash = match request.route {
             Route::Ledger => return (None, 0),
             Route::Item(id, said) => {

@@ -112,7 +112,7 @@ impl Ledger {
         Ledger {
             present: OpenInterval::new(0, Ids::new(0, 0), false, None),
             between: None,
-            past: Tally::new(),
+            past: Tally::default(),
             past_distinct: 0,
             rounds: 0,
             in_flight: 0,
@@ -303,18 +303,20 @@ impl Ledger {
         round.interval(check_value)
     }
 
-    /// The summary since the start.
-    pub(crate) fn summary(&self, capacity: u64) -> Summary {
-        let mut all = Tally::new();
-        let intervals = [Some(&self.present), self.between.as_ref()]
-            .into_iter()
-            .flatten();
-        let mut distinct = self.past_distinct;
+    /// The counts of all intervals, and how many ids each of them saw.
+    fn totals(&self) -> (Tally, u64) {
+        let (mut all, mut distinct) = (Tally::default(), self.past_distinct);
         all.add(&self.past);
-        for interval in intervals {
+        for interval in [&self.present].into_iter().chain(&self.between) {
             all.add(&interval.tally);
             distinct += interval.distinct();
         }
+        (all, distinct)
+    }
+
+    /// The summary since the start.
+    pub(crate) fn summary(&self, capacity: u64) -> Summary {
+        let (all, distinct) = self.totals();
         Summary {
             requests: all.requests,
             items: all.items,
@@ -351,7 +353,7 @@ impl OpenInterval {
     fn new(number: u32, ids: Ids, named: bool, pace: Option<Pace>) -> OpenInterval {
         OpenInterval {
             number,
-            tally: Tally::new(),
+            tally: Tally::default(),
             ids,
             named,
             pace,
@@ -366,16 +368,12 @@ impl OpenInterval {
         in_round: bool,
     ) -> Receipt {
         let now = arrival.now;
-        let sighting = arrival
-            .item
-            .map(|(id, check_value)| self.ids.see(id, check_value));
+        let item = arrival.item;
+        let sighting = item.map(|(id, check_value)| self.ids.see(id, check_value));
         let foreign = sighting.is_none_or(|sighting| sighting.foreign);
         let repeated = sighting.is_some_and(|sighting| sighting.repeated);
         let belongs = in_round && !foreign;
-        let due = match (&self.pace, arrival.item) {
-            (Some(pace), Some((id, _))) if belongs => pace.due(id.wrapping_sub(self.ids.first())),
-            _ => None,
-        };
+        let due = item.filter(|_| belongs).and_then(|(id, _)| self.due(id));
         let tally = &mut self.tally;
         tally.duplicates += u64::from(repeated);
         tally.foreign += u64::from(foreign && in_round);
@@ -386,25 +384,15 @@ impl OpenInterval {
         tally.over_http1_0 += u64::from(arrival.version == 0);
         entry.carried += 1;
         if belongs {
-            if entry.round == self.number {
-                let last = entry.last.unwrap_or(now);
-                tally.cycles.record(now.saturating_duration_since(last));
-            } else {
-                entry.round = self.number;
-                let opened = self.named && entry.since == self.number;
-                tally.connections_opened += u64::from(opened);
-                tally.uses();
-            }
-            entry.last = Some(now);
-            tally.last_read = Some(now);
+            self.passes(entry, now);
         }
-        tally.enter(now);
+        self.tally.enter(now);
         if let Some(due) = due {
-            tally.punctuality.arrived(due, now);
+            self.tally.punctuality.arrived(due, now);
         }
         Receipt {
             interval: self.number,
-            item: arrival.item.is_some(),
+            item: item.is_some(),
             belongs,
             repeated,
             stray: false,
@@ -414,18 +402,35 @@ impl OpenInterval {
         }
     }
 
+    /// When the request of an id is due, in a round at a rate.
+    fn due(&self, id: u64) -> Option<Instant> {
+        self.pace.as_ref()?.due(id.wrapping_sub(self.ids.first()))
+    }
+
+    /// Counts a request of the round for its connection.
+    fn passes(&mut self, entry: &mut ConnectionEntry, now: Instant) {
+        let tally = &mut self.tally;
+        if entry.round == self.number {
+            let last = entry.last.unwrap_or(now);
+            tally.cycles.record(now.saturating_duration_since(last));
+        } else {
+            entry.round = self.number;
+            let opened = self.named && entry.since == self.number;
+            tally.connections_opened += u64::from(opened);
+            tally.uses();
+        }
+        entry.last = Some(now);
+        tally.last_read = Some(now);
+    }
+
     fn distinct(&self) -> u64 {
         self.ids.distinct() + self.ids.distinct_foreign()
     }
 
     fn interval(&self, check_value: impl Fn(u64) -> u32) -> Interval {
         let tally = &self.tally;
-        let cpu_ns = thread_cpu_ns() - self.cpu_at_start;
         Interval {
-            first: self.ids.first(),
-            count: self.ids.count(),
             requests: tally.requests,
-            distinct: self.ids.distinct(),
             duplicates: tally.duplicates,
             foreign: tally.foreign,
             aborted: tally.aborted,
@@ -436,8 +441,7 @@ impl OpenInterval {
             bytes_in: tally.bytes_in,
             bytes_out: tally.bytes_out,
             body_bytes_out: tally.body_bytes_out,
-            expected_sum: self.ids.expected_sum(check_value),
-            cpu_ns,
+            cpu_ns: thread_cpu_ns() - self.cpu_at_start,
             span_ns: tally.span_ns(),
             lateness_p50_us: tally.lateness_us(0.5),
             lateness_p99_us: tally.lateness_us(0.99),
@@ -459,6 +463,18 @@ impl OpenInterval {
             least: tally.punctuality.least.clone(),
             tail_ns: tally.tail_ns(),
             first_read: tally.first_read,
+            ..self.ids_seen(check_value)
+        }
+    }
+
+    /// What an interval says of its ids.
+    fn ids_seen(&self, check_value: impl Fn(u64) -> u32) -> Interval {
+        Interval {
+            first: self.ids.first(),
+            count: self.ids.count(),
+            distinct: self.ids.distinct(),
+            expected_sum: self.ids.expected_sum(check_value),
+            ..Interval::default()
         }
     }
 }

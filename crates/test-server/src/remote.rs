@@ -120,40 +120,57 @@ fn control(
         _ => return lines.write(&Reply::Failed("the token or the version is another".into())),
     }
     lines.input.get_ref().set_read_timeout(Some(SILENCE))?;
-    let (mut servers, mut opened): (Vec<TestServer>, Instant) = (Vec::new(), Instant::now());
+    let mut servers = Servers {
+        address,
+        peer: peer.ip(),
+        core,
+        running: Vec::new(),
+        opened: Instant::now(),
+    };
     while let Some(command) = lines.read()? {
-        let reply = match command {
-            Command::Hello { .. } => Reply::Failed("the token was said before".into()),
-            Command::Start(settings) => match start(address, peer.ip(), &settings, core) {
-                Ok(server) => {
-                    let (port, ca) = (server.address().port(), server.ca_pem().map(str::to_owned));
-                    servers.push(server);
-                    Reply::Started { port, ca }
-                }
-                Err(why) => Reply::Failed(why),
-            },
-            Command::Open { server, round } => match servers.get(server) {
-                Some(server) => {
-                    opened = Instant::now();
-                    server.open_round(*round);
-                    Reply::Done
-                }
-                None => Reply::Failed("there is no such server".into()),
-            },
-            Command::OpenGate { server } => match servers.get(server) {
-                Some(server) => Reply::Opened {
-                    opened: server.open_gate(),
-                },
-                None => Reply::Failed("there is no such server".into()),
-            },
-            Command::Close { server } => match servers.get(server) {
-                Some(server) => closed(server.close_round(), opened),
-                None => Reply::Failed("there is no such server".into()),
-            },
-        };
+        let reply = servers.obey(command).unwrap_or_else(Reply::Failed);
         lines.write(&reply)?;
     }
     Ok(())
+}
+
+/// The servers of a control connection.
+struct Servers {
+    address: IpAddr,
+    peer: IpAddr,
+    core: Option<usize>,
+    running: Vec<TestServer>,
+    /// When the last round was opened.
+    opened: Instant,
+}
+
+impl Servers {
+    fn obey(&mut self, command: Command) -> Result<Reply, String> {
+        Ok(match command {
+            Command::Hello { .. } => return Err("the token was said before".into()),
+            Command::Start(settings) => {
+                let server = start(self.address, self.peer, &settings, self.core)?;
+                let (port, ca) = (server.address().port(), server.ca_pem().map(str::to_owned));
+                self.running.push(server);
+                Reply::Started { port, ca }
+            }
+            Command::Open { server, round } => {
+                let opened = Instant::now();
+                self.server(server)?.open_round(*round);
+                self.opened = opened;
+                Reply::Done
+            }
+            Command::OpenGate { server } => Reply::Opened {
+                opened: self.server(server)?.open_gate(),
+            },
+            Command::Close { server } => closed(self.server(server)?.close_round(), self.opened),
+        })
+    }
+
+    fn server(&self, number: usize) -> Result<&TestServer, String> {
+        let server = self.running.get(number);
+        server.ok_or_else(|| "there is no such server".into())
+    }
 }
 
 fn start(

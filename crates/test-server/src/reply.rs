@@ -1,5 +1,6 @@
 //! Decides the response to a request, and what delays it.
 
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use crate::body::Received;
@@ -18,7 +19,7 @@ use crate::source::Source;
 use crate::special::{self, SpecialResponse};
 use crate::stream::{Kind, Stream};
 use crate::tls::Secure;
-use crate::varied::Variation;
+use crate::varied::{Scripted, Variation};
 
 /// Into how many pieces chaos cuts a slow response, and how long it waits between them.
 const SLOW_PIECES: usize = 5;
@@ -35,58 +36,39 @@ pub(crate) struct Reply<'h> {
     pub(crate) secure: Option<&'h Secure>,
 }
 
+/// A request that the ledger has counted.
+pub(crate) struct Known {
+    pub(crate) request: Request,
+    pub(crate) receipt: Option<Receipt>,
+    /// The hash of the request's id.
+    pub(crate) hash: u64,
+    /// The random fault that it gets.
+    pub(crate) fault: Option<RandomFault>,
+}
+
 impl Reply<'_> {
     /// The response to a complete request.
-    pub(crate) fn held(
-        &self,
-        request: Request,
-        receipt: Option<Receipt>,
-        hash: u64,
-        body: Received,
-        fault: Option<RandomFault>,
-        now: Instant,
-    ) -> Held {
-        let after = match request.route {
+    pub(crate) fn held(&self, known: Known, body: &Received, now: Instant) -> Held {
+        let (request, receipt) = (&known.request, known.receipt);
+        let is_stray = receipt.is_some_and(|receipt| receipt.stray);
+        let mut after = match request.route {
             Route::Close | Route::Eof => After::Close,
             route if route.is_early() => After::Close,
             // A stray request must not keep the server busy while another client is measured.
-            _ if receipt.is_some_and(|receipt| receipt.stray) => After::Close,
+            _ if is_stray => After::Close,
             _ => request.after,
         };
-        let strangers = self.hub.exposed && !self.hub.faults && withholds(&request);
-        let withheld = strangers || self.hub.rounds_only && !is_of_rounds(&request);
-        let hold = match withheld {
-            true => Hold::Nothing,
-            false => self.hold(&request, receipt, now),
+        let refusal = self.refusal(request);
+        let hold = match refusal {
+            Some(_) => Hold::Nothing,
+            None => self.hold(request, receipt, now),
         };
-        let script = self
-            .hub
-            .script(receipt.is_some_and(|receipt| receipt.stray));
-        let response = match request.route {
-            Route::Item(..) => {
-                let item = Item {
-                    hash,
-                    json: request.accepts_json,
-                    is_head: request.is_head,
-                };
-                let varied = receipt.and_then(|receipt| self.varied(&request, receipt));
-                match (fault, varied) {
-                    (Some(fault), _) => self.random_fault(fault, &request, item, after, now),
-                    (None, Some(variation)) => {
-                        self.in_another_form(variation, receipt, &script, item, after, now)
-                    }
-                    (None, None) => Response::Item(script, item),
-                }
+        let response = match (request.route, refusal) {
+            (Route::Item(..), _) => self.item(&known, self.hub.script(is_stray), &mut after, now),
+            (_, Some((status, says))) => {
+                Response::Small(Box::new(Small::text(status, says, request.is_head)))
             }
-            _ if withheld && !strangers => {
-                let says = "this server serves /r/<id> and /bytes/<n>, and nothing else\n";
-                Response::Small(Box::new(Small::text(404, says, request.is_head)))
-            }
-            _ if withheld => {
-                let says = "this path is disabled, because other hosts can reach the server; --faults enables it\n";
-                Response::Small(Box::new(Small::text(403, says, request.is_head)))
-            }
-            _ => self.other(&request, &body, after),
+            _ => self.other(request, body, after),
         };
         let planned = match (hold, &response) {
             (Hold::Gate(_), _) | (_, Response::Stream(_)) => None,
@@ -95,6 +77,41 @@ impl Reply<'_> {
         };
         let receipt = receipt.map(|receipt| receipt.planned_at(planned));
         Held::new(receipt, hold, response, after)
+    }
+
+    /// Why this server does not serve a path, with the status that says so; none for the paths that it serves.
+    fn refusal(&self, request: &Request) -> Option<(u16, &'static str)> {
+        if self.hub.exposed && !self.hub.faults && withholds(request) {
+            let says = "this path is disabled, because other hosts can reach the server; --faults enables it\n";
+            return Some((403, says));
+        }
+        let says = "this server serves /r/<id> and /bytes/<n>, and nothing else\n";
+        (self.hub.rounds_only && !is_of_rounds(request)).then_some((404, says))
+    }
+
+    /// The response to a request of a round: as the script says, in another form, or with a fault.
+    fn item(&self, known: &Known, script: Rc<Script>, after: &mut After, now: Instant) -> Response {
+        let (request, receipt) = (&known.request, known.receipt);
+        let item = Item {
+            hash: known.hash,
+            json: request.accepts_json,
+            is_head: request.is_head,
+        };
+        let varied = receipt.and_then(|receipt| self.varied(request, receipt));
+        match (known.fault, varied) {
+            (Some(fault), _) => self.random_fault(fault, request, item, *after, now),
+            (None, Some(variation)) => {
+                *after = self.hub.varied.after(*after);
+                let of = Scripted {
+                    script: &script,
+                    item,
+                    after: *after,
+                    now,
+                };
+                self.in_another_form(variation, receipt, &of)
+            }
+            (None, None) => Response::Item(script, item),
+        }
     }
 
     /// The variation of this response, if the request belongs to the round and this response is to be varied.
@@ -109,16 +126,13 @@ impl Reply<'_> {
         &self,
         variation: Variation,
         receipt: Option<Receipt>,
-        script: &Script,
-        item: Item,
-        after: After,
-        now: Instant,
+        of: &Scripted<'_>,
     ) -> Response {
         if let (Variation::Refused, Some(receipt)) = (variation, receipt) {
-            let value = script.value(item.hash, item.json);
+            let value = of.script.value(of.item.hash, of.item.json);
             self.hub.ledger.borrow_mut().turned_away(receipt, value);
         }
-        let (bytes, body) = variation.write(self.hub, script, item, after, now);
+        let (bytes, body) = variation.write(self.hub, of);
         Response::Rest(bytes, body)
     }
 

@@ -8,6 +8,7 @@ use crate::pace::Punctuality;
 use crate::times::Times;
 
 /// Counts since the interval began. They count requests unless the name says otherwise; `Interval` documents each.
+#[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) requests: u64,
     pub(crate) items: u64,
@@ -44,53 +45,22 @@ pub(crate) struct Tally {
     pub(crate) first_read: Option<Instant>,
     pub(crate) last_read: Option<Instant>,
     pub(crate) last_written: Option<Instant>,
-    /// By how many nanoseconds responses were later than planned.
-    pub(crate) lateness: Histogram<u32>,
+    lateness: Lateness,
+}
+
+/// By how many nanoseconds responses were later than planned.
+struct Lateness(Histogram<u32>);
+
+impl Default for Lateness {
+    fn default() -> Lateness {
+        Lateness(Histogram::new_with_bounds(1, LATEST_NS, 2).expect("bounds are in order"))
+    }
 }
 
 /// A longer lateness counts as this one.
 const LATEST_NS: u64 = 60_000_000_000;
 
 impl Tally {
-    pub(crate) fn new() -> Tally {
-        Tally {
-            requests: 0,
-            items: 0,
-            duplicates: 0,
-            foreign: 0,
-            aborted: 0,
-            refused: 0,
-            reused: 0,
-            connections_opened: 0,
-            connections_used: 0,
-            bytes_in: 0,
-            bytes_out: 0,
-            body_bytes_out: 0,
-            in_flight: 0,
-            peak_in_flight: 0,
-            stray: 0,
-            pipelined: 0,
-            otherwise: 0,
-            turned_away: 0,
-            tls_handshakes: 0,
-            tls_resumed: 0,
-            over_http2: 0,
-            over_http1_0: 0,
-            unused: 0,
-            peak_ahead: 0,
-            connections_open: 0,
-            peak_connections: 0,
-            held: Times::new(),
-            held_ns: 0,
-            cycles: Times::new(),
-            punctuality: Punctuality::default(),
-            first_read: None,
-            last_read: None,
-            last_written: None,
-            lateness: Histogram::new_with_bounds(1, LATEST_NS, 2).expect("bounds are in order"),
-        }
-    }
-
     pub(crate) fn enter(&mut self, now: Instant) {
         self.in_flight += 1;
         self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
@@ -111,7 +81,7 @@ impl Tally {
     }
 
     pub(crate) fn late(&mut self, by: Duration) {
-        self.lateness.saturating_record(by.as_nanos() as u64);
+        self.lateness.0.saturating_record(by.as_nanos() as u64);
     }
 
     /// From the first request read to the last response written, in nanoseconds; 0 without any.
@@ -132,7 +102,7 @@ impl Tally {
 
     /// Lateness that the given share of responses did not exceed, in microseconds, rounded up.
     pub(crate) fn lateness_us(&self, share: f64) -> u64 {
-        self.lateness.value_at_quantile(share).div_ceil(1000)
+        self.lateness.0.value_at_quantile(share).div_ceil(1000)
     }
 
     /// Adds those counts of another interval that the server's summary contains. All others stay as they are.
@@ -149,9 +119,8 @@ impl Tally {
         self.bytes_in += other.bytes_in;
         self.bytes_out += other.bytes_out;
         self.body_bytes_out += other.body_bytes_out;
-        self.lateness
-            .add(&other.lateness)
-            .expect("both have the same bounds");
+        let lateness = self.lateness.0.add(&other.lateness.0);
+        lateness.expect("both have the same bounds");
     }
 }
 
@@ -161,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_peak_is_the_most_at_one_moment() {
-        let mut tally = Tally::new();
+        let mut tally = Tally::default();
         let now = Instant::now();
         tally.enter(now);
         tally.enter(now);
@@ -172,7 +141,7 @@ mod tests {
 
     #[test]
     fn lateness_is_read_as_percentiles() {
-        let mut tally = Tally::new();
+        let mut tally = Tally::default();
         assert_eq!(tally.lateness_us(0.5), 0);
         for us in 1..=100 {
             tally.late(Duration::from_micros(us));
@@ -187,7 +156,7 @@ mod tests {
             "{}",
             tally.lateness_us(0.99)
         );
-        let mut sum = Tally::new();
+        let mut sum = Tally::default();
         sum.add(&tally);
         assert_eq!(sum.lateness_us(0.99), tally.lateness_us(0.99));
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde::{Deserialize, Serialize};
 
 use crate::cut::Cuts;
-use crate::date::Date;
+use crate::date::{Date, LENGTH};
 use crate::held::Small;
 use crate::hub::Hub;
 use crate::request::After;
@@ -40,7 +40,8 @@ pub enum Interim {
     Never,
     /// A few of the varied responses.
     Varied,
-    /// All responses of a round, in which a client shows that it can read them.
+    /// All responses of a round, in which a client shows that it can read them. Each connection ends with its response,
+    /// because a client that takes the interim response for the last one may wait for that end.
     Always,
 }
 
@@ -81,6 +82,14 @@ impl Varied {
         }
     }
 
+    /// The state of a connection after a varied response, which is `after` otherwise.
+    pub(crate) fn after(&self, after: After) -> After {
+        match self.interim.get() {
+            Interim::Always => After::Close,
+            _ => after,
+        }
+    }
+
     fn draw_one(&self, is_1_1: bool, interim: bool) -> Variation {
         let may = |variation: &Variation| match variation {
             Variation::Early => is_1_1 && interim,
@@ -93,6 +102,14 @@ impl Varied {
     }
 }
 
+/// The response to one request of a round, as the script says, and when it is written.
+pub(crate) struct Scripted<'a> {
+    pub(crate) script: &'a Script,
+    pub(crate) item: Item,
+    pub(crate) after: After,
+    pub(crate) now: Instant,
+}
+
 impl Variation {
     const ALL: [Variation; 5] = [
         Variation::Chunked,
@@ -103,36 +120,21 @@ impl Variation {
     ];
 
     /// The whole response, and the bytes of its decoded body; a 503 counts none.
-    pub(crate) fn write(
-        self,
-        hub: &Hub,
-        script: &Script,
-        item: Item,
-        after: After,
-        now: Instant,
-    ) -> (Vec<u8>, usize) {
+    pub(crate) fn write(self, hub: &Hub, of: &Scripted<'_>) -> (Vec<u8>, usize) {
         let mut out = Vec::new();
         if self == Variation::Refused {
-            Small::status(503, false).write(&mut out, after, hub, now);
+            Small::status(503, false).write(&mut out, of.after, hub, of.now);
             return (out, 0);
         }
-        let body = self.body(&mut out, script, item, after, &hub.date, now);
+        let body = self.body(&mut out, of, &hub.date);
         (out, body)
     }
 
-    fn body(
-        self,
-        out: &mut Vec<u8>,
-        script: &Script,
-        item: Item,
-        after: After,
-        date: &Date,
-        now: Instant,
-    ) -> usize {
-        let (content_type, fields, mut body) = script.body(item, date, now);
-        let mut decoded = match item.json {
+    fn body(self, out: &mut Vec<u8>, of: &Scripted<'_>, date: &Date) -> usize {
+        let (content_type, fields, mut body) = of.script.body(of.item, date, of.now);
+        let mut decoded = match of.item.json {
             true => body.len(),
-            false => script.body_bytes(),
+            false => of.script.body_bytes(),
         };
         if self == Variation::Longer && fields.is_empty() {
             let more = rand::random_range(1..=LONGER);
@@ -148,20 +150,24 @@ impl Variation {
             content_type,
             fields: &fields,
             length,
-            after,
+            after: of.after,
         };
-        if self == Variation::Early {
-            out.extend_from_slice(EARLY_HINTS);
-        }
-        head.write(out, date.at(now).0);
-        if self == Variation::Names {
-            recase(out, rand::random());
-        }
+        self.write_head(out, &head, date.at(of.now).0);
         match length {
             Length::Chunked => in_chunks(out, &body),
             _ => out.extend_from_slice(&body),
         }
         decoded
+    }
+
+    fn write_head(self, out: &mut Vec<u8>, head: &Head<'_>, date: [u8; LENGTH]) {
+        if self == Variation::Early {
+            out.extend_from_slice(EARLY_HINTS);
+        }
+        head.write(out, date);
+        if self == Variation::Names {
+            recase(out, rand::random());
+        }
     }
 }
 

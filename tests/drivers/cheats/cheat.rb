@@ -34,12 +34,14 @@ class Cheat
   # Reads one response: [status, body].
   def read(socket)
     head = socket.gets("\r\n\r\n")
-    return read(socket) if head[9] == "1" # an interim response
-
+    return interim(socket, head) if head[9] == "1"
     return [head[9, 3].to_i, chunks(socket)] if head.match?(/^transfer-encoding: *chunked/i)
 
     [head[9, 3].to_i, body(socket, head[/^content-length: *(\d+)/i, 1].to_i)]
   end
+
+  # Called with the head of an interim response.
+  def interim(socket, _head) = read(socket)
 
   def chunks(socket)
     body = +""

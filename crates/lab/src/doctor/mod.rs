@@ -57,6 +57,14 @@ impl Finding {
         }
     }
 
+    /// To mend where it is bad, and else good.
+    fn judged(about: &'static str, bad: bool, seen: impl Into<String>, deed: &str) -> Finding {
+        match bad {
+            true => Finding::mend(about, seen, deed),
+            false => Finding::good(about, seen),
+        }
+    }
+
     fn mend(about: &'static str, seen: impl Into<String>, deed: impl Into<String>) -> Finding {
         Finding {
             standing: Standing::Mend,

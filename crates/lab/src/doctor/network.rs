@@ -30,46 +30,28 @@ fn descriptors() -> Finding {
         true => format!("{soft} open files; a run raises that to {hard} by itself"),
         false => format!("{soft} open files"),
     };
-    if hard < WANTED {
-        return Finding::mend(
-            "descriptors",
-            seen,
-            format!("ulimit -Hn {WANTED} (as root), then try again"),
-        );
-    }
-    Finding::good("descriptors", seen)
+    let deed = format!("ulimit -Hn {WANTED} (as root), then try again");
+    Finding::judged("descriptors", hard < WANTED, seen, &deed)
 }
 
 fn backlog(root: &Root) -> Option<Finding> {
     let most = root.number("proc/sys/net/core/somaxconn")?;
     let seen = format!("{most} connections may wait to be accepted");
-    Some(if most < BACKLOG {
-        Finding::mend("backlog", seen, "sysctl -w net.core.somaxconn=4096")
-    } else {
-        Finding::good("backlog", seen)
-    })
+    let deed = "sysctl -w net.core.somaxconn=4096";
+    Some(Finding::judged("backlog", most < BACKLOG, seen, deed))
 }
 
 fn ports(root: &Root) -> Option<Finding> {
     let text = root.read("proc/sys/net/ipv4/ip_local_port_range")?;
-    let bounds: Vec<u64> = text
-        .split_whitespace()
-        .filter_map(|bound| bound.parse().ok())
-        .collect();
+    let bounds = text.split_whitespace();
+    let bounds: Vec<u64> = bounds.filter_map(|bound| bound.parse().ok()).collect();
     let [first, last] = bounds[..] else {
         return None;
     };
     let count = (last + 1).saturating_sub(first);
     let seen = format!("{count} for outgoing connections, {first} to {last}");
-    Some(if count < PORTS {
-        Finding::mend(
-            "ports",
-            seen,
-            "sysctl -w net.ipv4.ip_local_port_range='16384 65535'",
-        )
-    } else {
-        Finding::good("ports", seen)
-    })
+    let deed = "sysctl -w net.ipv4.ip_local_port_range='16384 65535'";
+    Some(Finding::judged("ports", count < PORTS, seen, deed))
 }
 
 /// Without it, a port whose connection was closed first by the client rests for a minute.
@@ -91,11 +73,8 @@ fn lingering(root: &Root) -> Option<Finding> {
     let mut words = line.split_whitespace().skip_while(|word| *word != "tw");
     let count: u64 = words.nth(1)?.parse().ok()?;
     let seen = format!("{count} closed connections still hold one (TIME_WAIT)");
-    Some(if count > PORTS / 2 {
-        Finding::mend("ports in use", seen, "wait a minute")
-    } else {
-        Finding::good("ports in use", seen)
-    })
+    let many = count > PORTS / 2;
+    Some(Finding::judged("ports in use", many, seen, "wait a minute"))
 }
 
 fn ipv6(root: &Root) -> Finding {

@@ -48,15 +48,8 @@ fn judge(mut times: Vec<Duration>) -> Finding {
     let seen = format!(
         "of equal pieces of work, the slowest 1 % took {ratio:.2} times the median or more"
     );
-    if ratio > CALM {
-        Finding::mend(
-            "noise",
-            seen,
-            "end or wait for other work; measure more rounds: `--rounds 24`",
-        )
-    } else {
-        Finding::good("noise", seen)
-    }
+    let deed = "end or wait for other work; measure more rounds: `--rounds 24`";
+    Finding::judged("noise", ratio > CALM, seen, deed)
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! Cores, their clock, and who else uses them.
 
+use super::Finding;
 use super::text::Root;
-use super::{Finding, Standing};
 use crate::run::{Pinning, choose_cores};
 
 /// Load average for each core above which other work is in the way.
 const BUSY: f64 = 0.2;
+
+/// What mends that.
+const OTHER_WORK: &str = "end or wait for other work: `top -o %CPU` names it";
 
 /// Share of a run's time, in percent, that tasks may wait for a core.
 const PRESSED: f64 = 5.0;
@@ -54,18 +57,13 @@ fn siblings(root: &Root, pinning: Pinning) -> Option<Finding> {
     } = pinning;
     let path = format!("sys/devices/system/cpu/cpu{client_core}/topology/thread_siblings_list");
     let listed = listed(&root.read(&path)?);
-    if !listed.contains(&server_core) {
-        return Some(Finding::good(
-            "hyper-threading",
-            "client and server have a core each",
-        ));
-    }
-    let seen = format!("{client_core} and {server_core} are two threads of one core");
-    Some(Finding::mend(
-        "hyper-threading",
-        seen,
-        "start with two real cores: `taskset -c FIRST,SECOND bin/hecaton …`, from `lscpu --extended`",
-    ))
+    let is_shared = listed.contains(&server_core);
+    let seen = match is_shared {
+        true => format!("{client_core} and {server_core} are two threads of one core"),
+        false => "client and server have a core each".to_owned(),
+    };
+    let deed = "start with two real cores: `taskset -c FIRST,SECOND bin/hecaton …`, from `lscpu --extended`";
+    Some(Finding::judged("hyper-threading", is_shared, seen, deed))
 }
 
 /// `0-2,5` → 0, 1, 2, 5.
@@ -113,19 +111,13 @@ fn turbo(root: &Root) -> Option<Finding> {
 
 fn battery(root: &Root) -> Option<Finding> {
     let online = |name: &String| root.number(&format!("sys/class/power_supply/{name}/online"));
-    let mains: Vec<u64> = root
-        .names("sys/class/power_supply")
-        .iter()
-        .filter_map(online)
-        .collect();
-    match mains.iter().max()? {
-        0 => Some(Finding::mend(
-            "power",
-            "from the battery: the clock stays low",
-            "plug it in",
-        )),
-        _ => Some(Finding::good("power", "from the mains")),
-    }
+    let mains = root.names("sys/class/power_supply");
+    let is_on_battery = mains.iter().filter_map(online).max()? == 0;
+    let seen = match is_on_battery {
+        true => "from the battery: the clock stays low",
+        false => "from the mains",
+    };
+    Some(Finding::judged("power", is_on_battery, seen, "plug it in"))
 }
 
 /// A container's limit on processor time stops everything in it for a part of each 100 ms.
@@ -133,18 +125,14 @@ fn quota(root: &Root) -> Option<Finding> {
     let limit = root.read("sys/fs/cgroup/cpu.max")?;
     let (most, period) = limit.split_once(' ')?;
     let (most, period): (f64, f64) = (most.parse().ok()?, period.parse().ok()?);
-    let throttled = root
-        .field("sys/fs/cgroup/cpu.stat", "nr_throttled")
-        .unwrap_or_else(|| "?".into());
+    let throttled = root.field("sys/fs/cgroup/cpu.stat", "nr_throttled");
     let seen = format!(
-        "{:.1} cores of time; it stopped the processes {throttled} times so far",
-        most / period
+        "{:.1} cores of time; it stopped the processes {} times so far",
+        most / period,
+        throttled.as_deref().unwrap_or("?")
     );
-    Some(Finding::mend(
-        "quota",
-        seen,
-        "start the container without a limit on processor time",
-    ))
+    let deed = "start the container without a limit on processor time";
+    Some(Finding::mend("quota", seen, deed))
 }
 
 fn host(root: &Root) -> Finding {
@@ -169,10 +157,8 @@ fn host(root: &Root) -> Finding {
 /// Percent of all time since boot.
 fn stolen(root: &Root) -> Option<f64> {
     let line = root.field("proc/stat", "cpu ")?;
-    let ticks: Vec<f64> = line
-        .split_whitespace()
-        .filter_map(|tick| tick.parse().ok())
-        .collect();
+    let ticks = line.split_whitespace();
+    let ticks: Vec<f64> = ticks.filter_map(|tick| tick.parse().ok()).collect();
     let whole: f64 = ticks.iter().take(8).sum();
     (whole > 0.0).then(|| ticks.get(7).map(|steal| steal / whole * 100.0))?
 }
@@ -180,15 +166,8 @@ fn stolen(root: &Root) -> Option<f64> {
 fn load(root: &Root, cores: usize) -> Option<Finding> {
     let average: f64 = root.read("proc/loadavg")?.split(' ').next()?.parse().ok()?;
     let seen = format!("{average:.2} over the last minute, on {cores} cores");
-    Some(if average > BUSY * cores as f64 {
-        Finding::mend(
-            "load",
-            seen,
-            "end or wait for other work: `top -o %CPU` names it",
-        )
-    } else {
-        Finding::good("load", seen)
-    })
+    let is_busy = average > BUSY * cores as f64;
+    Some(Finding::judged("load", is_busy, seen, OTHER_WORK))
 }
 
 /// Pressure stall information: how much of the last ten seconds something waited for a core.
@@ -198,15 +177,8 @@ fn pressure(root: &Root) -> Option<Finding> {
         .split_whitespace()
         .find_map(|pair| pair.strip_prefix("avg10=")?.parse().ok())?;
     let seen = format!("something waited for a core in {share:.1} % of the last ten seconds");
-    Some(if share > PRESSED {
-        Finding::mend(
-            "pressure",
-            seen,
-            "end or wait for other work: `top -o %CPU` names it",
-        )
-    } else {
-        Finding::good("pressure", seen)
-    })
+    let is_pressed = share > PRESSED;
+    Some(Finding::judged("pressure", is_pressed, seen, OTHER_WORK))
 }
 
 fn clock(root: &Root) -> Option<Finding> {
@@ -217,18 +189,12 @@ fn clock(root: &Root) -> Option<Finding> {
         "arch_sys_counter",
         "hyperv_clocksource_tsc_page",
     ];
-    let standing = if quick.contains(&source.as_str()) {
-        Standing::Good
-    } else {
-        Standing::Note
-    };
-    let seen = match standing {
-        Standing::Good => source,
-        _ => format!("{source}: reading the clock takes a system call"),
-    };
-    Some(Finding {
-        standing,
-        ..Finding::good("clock", seen)
+    Some(match quick.contains(&source.as_str()) {
+        true => Finding::good("clock", source),
+        false => {
+            let seen = format!("{source}: reading the clock takes a system call");
+            Finding::note("clock", seen)
+        }
     })
 }
 
@@ -236,6 +202,7 @@ fn clock(root: &Root) -> Option<Finding> {
 mod tests {
     use std::fs;
 
+    use super::super::Standing;
     use super::*;
 
     /// A folder with some texts of a machine.

@@ -9,6 +9,7 @@ use super::cells::{Cells, seconds};
 use super::compare::row_of;
 use super::processes::Sample;
 use super::rows::Row;
+use super::rules::seen;
 use super::stats::{Estimate, centre};
 use super::words::{figure, interval, times};
 use crate::plan::{Cell, Mode};
@@ -45,10 +46,8 @@ pub struct Batch {
 
 pub(super) fn batches(rows: &[Row], cells: &Cells) -> Vec<Batch> {
     let sizes: BTreeSet<u64> = rows.iter().filter_map(|row| row.load.requests).collect();
-    sizes
-        .into_iter()
-        .filter_map(|size| batch(size, rows, cells))
-        .collect()
+    let batch = |size| batch(size, rows, cells);
+    sizes.into_iter().filter_map(batch).collect()
 }
 
 fn batch(size: u64, rows: &[Row], cells: &Cells) -> Option<Batch> {
@@ -57,12 +56,7 @@ fn batch(size: u64, rows: &[Row], cells: &Cells) -> Option<Batch> {
         found.find(|row| row.load.mode == Some(mode)).map(Row::cell)
     };
     let (one, all) = (of(Mode::Sync)?, of(Mode::Async)?);
-    let intervals = || {
-        cells
-            .rounds(&all)
-            .iter()
-            .filter_map(|round| round.seen.as_ref())
-    };
+    let intervals = || seen(cells.rounds(&all));
     let (sync, together) = (times_of(&one, cells), times_of(&all, cells));
     Some(Batch {
         size,
@@ -85,11 +79,9 @@ fn milliseconds(round: &Round) -> f64 {
 }
 
 fn times_of(cell: &Cell, cells: &Cells) -> Vec<Sample> {
-    cells
-        .rounds(cell)
-        .iter()
-        .map(|round| (milliseconds(round), round.invocation))
-        .collect()
+    let rounds = cells.rounds(cell).iter();
+    let times = rounds.map(|round| (milliseconds(round), round.invocation));
+    times.collect()
 }
 
 fn average(values: &[Sample]) -> f64 {
@@ -101,28 +93,29 @@ pub(super) fn verdict(client: &str, batches: &[Batch]) -> Vec<String> {
         return vec!["No batch was measured.".into()];
     };
     let mut sentences = Vec::new();
-    if let (Some(sync), Some(together), Some(speed_up)) =
-        (largest.sync_ms, largest.async_ms, largest.speed_up)
-    {
+    let Batch {
+        sync_ms,
+        async_ms,
+        speed_up,
+        ..
+    } = largest;
+    if let (Some(sync), Some(together), Some(speed_up)) = (sync_ms, async_ms, speed_up) {
         sentences.push(format!(
             "{client}: a batch of {} takes {} ms all at once instead of {} ms one after another: {} {}.",
             largest.size,
             figure(together.value),
             figure(sync.value),
             times(speed_up.value),
-            interval(&speed_up)
+            interval(speed_up)
         ));
     }
     sentences.extend(limit(batches));
-    let rejected = batches.iter().filter(|batch| batch.rejected.is_some());
-    let rejected: Vec<&Batch> = rejected.collect();
-    if let Some(first) = rejected.first() {
+    let rejected = batches.iter();
+    let rejected = rejected.filter_map(|batch| Some((batch.size, batch.rejected.as_ref()?)));
+    let (count, all) = (rejected.clone().count(), batches.len());
+    if let Some((size, why)) = rejected.into_iter().next() {
         sentences.push(format!(
-            "Rejected at {} of {} sizes; at {}: {}.",
-            rejected.len(),
-            batches.len(),
-            first.size,
-            first.rejected.as_deref().unwrap_or_default()
+            "Rejected at {count} of {all} sizes; at {size}: {why}."
         ));
     }
     sentences
@@ -131,9 +124,8 @@ pub(super) fn verdict(client: &str, batches: &[Batch]) -> Vec<String> {
 /// A pool that is smaller than the batch shows in what the test server saw at once.
 fn limit(batches: &[Batch]) -> Option<String> {
     let short = |batch: &&Batch| {
-        batch
-            .in_flight
-            .is_some_and(|seen| (seen as f64) < LEAST * batch.size as f64)
+        let least = LEAST * batch.size as f64;
+        batch.in_flight.is_some_and(|seen| (seen as f64) < least)
     };
     let first = batches.iter().find(short)?;
     let most = batches.iter().filter_map(|batch| batch.in_flight).max()?;

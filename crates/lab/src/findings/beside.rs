@@ -2,6 +2,7 @@
 
 use super::change::{Change, Changes, Direction, changes};
 use super::rows::Row;
+use super::stats::Estimate;
 use super::verdict::body_words;
 use super::words::{interval, plural, times};
 use crate::ledger::Document;
@@ -78,31 +79,18 @@ impl Beside<'_> {
     fn tally(&self) -> String {
         let rows = &self.found.rows;
         let of = |direction| rows.iter().filter(move |row| row.direction() == direction);
-        let ways = [
-            Direction::Slower,
-            Direction::Faster,
-            Direction::Same,
-            Direction::Unclear,
-            Direction::TooFew,
-            Direction::Rejected,
-        ];
-        let counts: Vec<String> = ways
-            .into_iter()
-            .map(|way| (way, of(way).count()))
-            .filter(|(_, count)| *count > 0)
-            .map(|(way, count)| format!("{count} {}", way.words()))
-            .collect();
+        use Direction::{Faster, Rejected, Same, Slower, TooFew, Unclear};
+        let ways = [Slower, Faster, Same, Unclear, TooFew, Rejected];
+        let ways = ways.map(|way| (way, of(way).count())).into_iter();
+        let counts = ways.filter(|(_, count)| *count > 0);
+        let counts = counts.map(|(way, count)| format!("{count} {}", way.words()));
+        let counts: Vec<String> = counts.collect();
         let most = plural(rows.len() as u64, "row");
         let slowest = of(Direction::Slower).min_by(|a, b| value(a).total_cmp(&value(b)));
         let worst = slowest.map_or_else(String::new, |change| {
-            let ratio = change
-                .ratio
-                .map(|ratio| format!("{} {}", times(ratio.value), interval(&ratio)));
-            format!(
-                " The largest: {}: {}.",
-                self.name(change),
-                ratio.unwrap_or_default()
-            )
+            let ratio = |ratio: Estimate| format!("{} {}", times(ratio.value), interval(&ratio));
+            let ratio = change.ratio.map(ratio).unwrap_or_default();
+            format!(" The largest: {}: {ratio}.", self.name(change))
         });
         format!("Of {most} in both runs: {}.{worst}", counts.join(", "))
     }

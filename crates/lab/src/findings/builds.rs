@@ -16,8 +16,8 @@ struct Measure {
     value: fn(&Round) -> f64,
     more: &'static str,
     less: &'static str,
-    /// Whether more is worse.
-    costs: bool,
+    /// What is worse.
+    worse: Statement,
 }
 
 const MEASURES: [Measure; 2] = [
@@ -26,14 +26,14 @@ const MEASURES: [Measure; 2] = [
         value: speed,
         more: "faster",
         less: "slower",
-        costs: false,
+        worse: Statement::Less,
     },
     Measure {
         name: "CPU time a request",
         value: cpu,
         more: "costs more",
         less: "costs less",
-        costs: true,
+        worse: Statement::More,
     },
 ];
 
@@ -69,20 +69,9 @@ fn judgement(what: String, found: &Estimate, measure: &Measure) -> Judgement {
             format!("{NOT_APART}, {rounds} are too few")
         }
     };
-    let worse = if measure.costs {
-        Statement::More
-    } else {
-        Statement::Less
-    };
-    Judgement {
-        sentence: format!("{what}: {} {}: {said}", times(found.value), width(found)),
-        what,
-        value: Some(found.value),
-        interval: Some([found.low, found.high]),
-        limit: 1.0,
-        met: Some(statement != worse),
-        statement: Some(statement),
-    }
+    let met = statement != measure.worse;
+    let words = format!("{} {}: {said}", times(found.value), width(found));
+    Judgement::of(what, found.value, 1.0, met, &words).with(found, statement)
 }
 
 /// The interval, with its confidence: it is wider than those of the tables.

@@ -23,9 +23,8 @@ impl<'a> Cells<'a> {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&'a Cell, &[&'a Round])> {
-        self.by_cell
-            .iter()
-            .map(|(cell, rounds)| (*cell, rounds.as_slice()))
+        let cells = self.by_cell.iter();
+        cells.map(|(cell, rounds)| (*cell, rounds.as_slice()))
     }
 
     /// The rounds of one cell; none when it was not measured.

@@ -152,9 +152,8 @@ pub fn changes(old: &Document, new: &Document) -> Changes {
 fn rows(cells: &Cells, run: &Document) -> Vec<Row> {
     let rows = super::rows::rows(cells, &run.plan.usual());
     let reference = |row: &Row| cells.rounds(&row.cell()).iter().any(|it| it.reference);
-    let clients = rows
-        .iter()
-        .filter(|row| !row.is_baseline_loader() && !reference(row));
+    let clients = rows.iter().filter(|row| !row.is_baseline_loader());
+    let clients = clients.filter(|row| !reference(row));
     clients.map(|row| whole(row, cells)).collect()
 }
 
@@ -180,25 +179,20 @@ fn differences(old: &PlanRecord, new: &PlanRecord) -> Vec<String> {
 
 fn change(old: Row, new: Row, old_cells: &Cells, new_cells: &Cells) -> Change {
     let against_loader = old.baseline_loader.is_some() && new.baseline_loader.is_some();
-    let values = |cells: &Cells, cell: &Cell| match against_loader {
-        true => shares(cells, cell),
-        false => cells
-            .rounds(cell)
-            .iter()
-            .map(|round| (speed(round), round.invocation))
-            .collect(),
+    let speeds = |cells: &Cells, cell: &Cell| {
+        let rounds = cells.rounds(cell).iter();
+        rounds.map(|it| (speed(it), it.invocation)).collect()
     };
+    let values = if against_loader { shares } else { speeds };
     let valid = old.rejected.is_none() && new.rejected.is_none();
-    let ratio = valid
-        .then(|| {
-            let new = values(new_cells, &new.cell());
-            unpaired_ratio(&new, &values(old_cells, &old.cell()))
-        })
-        .flatten();
+    let ratio = || {
+        let before = values(old_cells, &old.cell());
+        unpaired_ratio(&values(new_cells, &new.cell()), &before)
+    };
     Change {
+        ratio: valid.then(ratio).flatten(),
         old,
         new,
-        ratio,
         against_loader,
     }
 }
@@ -207,11 +201,10 @@ fn change(old: Row, new: Row, old_cells: &Cells, new_cells: &Cells) -> Change {
 fn shares(cells: &Cells, cell: &Cell) -> Vec<Sample> {
     let loader = cell.loader();
     let of_block = |block: u32| {
-        let found = cells
-            .rounds(&loader)
-            .iter()
-            .find(|round| round.block == block)?;
-        Some(speed(found))
+        let mut rounds = cells.rounds(&loader).iter();
+        rounds
+            .find(|round| round.block == block)
+            .map(|it| speed(it))
     };
     let share = |round: &&Round| Some((speed(round) / of_block(round.block)?, round.invocation));
     cells.rounds(cell).iter().filter_map(share).collect()

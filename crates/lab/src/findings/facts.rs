@@ -1,6 +1,6 @@
 //! Reasons to trust or to doubt a run's figures, in words.
 
-use super::noise::NOISY_RUN;
+use super::noise::{NOISY_RUN, Noisy};
 use super::server::Server;
 use super::trust::{Headroom, Trust};
 use super::words::{figure, percent, plural, times};
@@ -45,60 +45,51 @@ pub fn incomplete(run: &Document) -> Option<String> {
 
 /// Reasons to trust or to doubt the figures, each in its own words.
 pub fn facts(run: &Document, trust: &Trust) -> Vec<Fact> {
-    let mut facts: Vec<Fact> = incomplete(run)
-        .map(|words| Fact::new(Tone::Warning, words))
-        .into_iter()
-        .collect();
+    let warning = |words| Fact::new(Tone::Warning, words);
+    let mut facts: Vec<Fact> = incomplete(run).map(warning).into_iter().collect();
     facts.push(verified(trust));
     if trust.rejected > 0 {
         let rows = plural(trust.rejected as u64, "row");
-        facts.push(Fact::new(Tone::Warning, format!("{rows} rejected")));
+        facts.push(warning(format!("{rows} rejected")));
     }
-    let unknown = || {
-        Fact::new(
-            Tone::Plain,
-            "the baseline loader was not measured beside the clients",
-        )
-    };
-    facts.push(trust.headroom.map_or_else(unknown, words_of_headroom));
+    facts.push(headroom(trust.headroom));
     facts.extend(trust.server.iter().flat_map(server));
-    let plan = &run.plan;
     match trust.noisy {
-        Some(share) => facts.push(noise(share)),
-        None if plan.target.is_known_from_others() => {}
+        Some(noisy) => facts.push(noise(noisy)),
+        None if run.plan.target.is_known_from_others() => {}
         None => facts.push(Fact::new(Tone::Plain, UNKNOWN_NOISE)),
     }
-    facts.push(Fact::new(
-        Tone::Plain,
-        format!("{} of every row", plural(plan.rounds.into(), "round")),
-    ));
-    let processes = if plan.invocations == 1 {
-        "1 process".into()
-    } else {
-        format!("{} processes", plan.invocations)
-    };
-    facts.push(Fact::new(
-        Tone::Plain,
-        format!("{processes} of every client"),
-    ));
-    facts.push(Fact::new(Tone::Plain, format!("seed {}", plan.seed)));
+    facts.extend(planned(run).map(|words| Fact::new(Tone::Plain, words)));
     facts.extend(unprotected(&run.starts));
     facts
 }
 
+/// How often and in what order everything was measured.
+fn planned(run: &Document) -> [String; 3] {
+    let plan = &run.plan;
+    let processes = match plan.invocations {
+        1 => "1 process".into(),
+        several => format!("{several} processes"),
+    };
+    [
+        format!("{} of every row", plural(plan.rounds.into(), "round")),
+        format!("{processes} of every client"),
+        format!("seed {}", plan.seed),
+    ]
+}
+
 /// Which protections of drivers from each other some process did not have; none where nobody started one.
 fn unprotected(starts: &[Start]) -> Option<Fact> {
-    let missing = [
-        (
-            starts.iter().any(|start| start.user.is_none()),
-            "users of their own",
-        ),
-        (!starts.iter().all(|start| start.held), "control groups"),
-    ];
-    let missing = missing.into_iter().filter(|(is_missing, _)| *is_missing);
-    let missing: Vec<&str> = missing.map(|(_, what)| what).collect();
-    let words = format!("drivers ran without {}", missing.join(" and "));
-    (!missing.is_empty()).then(|| Fact::new(Tone::Plain, words))
+    let without_user = starts.iter().any(|start| start.user.is_none());
+    let without_group = starts.iter().any(|start| !start.held);
+    let missing = match (without_user, without_group) {
+        (false, false) => return None,
+        (true, false) => "users of their own",
+        (false, true) => "control groups",
+        (true, true) => "users of their own and control groups",
+    };
+    let words = format!("drivers ran without {missing}");
+    Some(Fact::new(Tone::Plain, words))
 }
 
 fn verified(trust: &Trust) -> Fact {
@@ -118,13 +109,14 @@ fn verified(trust: &Trust) -> Fact {
     )
 }
 
-fn words_of_headroom(headroom: Headroom) -> Fact {
+fn headroom(headroom: Option<Headroom>) -> Fact {
     let words = match headroom {
-        Headroom::Waiting => "waiting is the limit, not the server".into(),
-        Headroom::Times(ratio) => format!(
-            "the baseline loader is {} as fast as the fastest client",
-            times(ratio)
-        ),
+        None => "the baseline loader was not measured beside the clients".into(),
+        Some(Headroom::Waiting) => "waiting is the limit, not the server".into(),
+        Some(Headroom::Times(ratio)) => {
+            let ratio = times(ratio);
+            format!("the baseline loader is {ratio} as fast as the fastest client")
+        }
     };
     Fact::new(Tone::Plain, words)
 }
@@ -132,41 +124,44 @@ fn words_of_headroom(headroom: Headroom) -> Fact {
 /// The load of the test server.
 fn server(server: &Server) -> [Fact; 2] {
     let busy = format!("server busy {} of a core", percent(server.busy));
-    let late = format!(
-        "the server sent 99\u{a0}% of its responses at most {} ms late",
-        figure(server.late_ms)
-    );
+    let late = figure(server.late_ms);
+    let late = format!("the server sent 99\u{a0}% of its responses at most {late} ms late");
     let judged = |bad: bool, words: String, why: &str| match bad {
         true => Fact::new(Tone::Warning, format!("{words}: {why}")),
         false => Fact::new(Tone::Plain, words),
     };
+    let of_server = "part of the latencies is the server's";
     [
         judged(server.is_busy(), busy, "it is the limit"),
-        judged(
-            server.is_late(),
-            late,
-            "part of the latencies is the server's",
-        ),
+        judged(server.is_late(), late, of_server),
     ]
 }
 
 /// A service on this machine is one of the other programs as long as nobody names its process.
 const UNKNOWN_NOISE: &str = "whether other programs ran is unknown, because the service runs on this machine too; --server-pid tells them apart";
 
-fn noise(share: f64) -> Fact {
-    let rounds = percent(share);
-    match share {
-        share if share > NOISY_RUN => {
-            let words = format!(
-                "NOISY: other programs ran in {rounds} of the rounds; end them and run it again"
-            );
-            Fact::new(Tone::Warning, words)
-        }
-        share if share > 0.0 => Fact::new(
-            Tone::Plain,
-            format!("other programs ran in {rounds} of the rounds"),
+fn noise(noisy: Noisy) -> Fact {
+    let [either, programs, host] = [noisy.either, noisy.programs, noisy.host].map(percent);
+    let (words, remedy) = match (noisy.programs > 0.0, noisy.host > 0.0) {
+        (false, false) => return Fact::new(Tone::Good, "no noise from other programs"),
+        (true, false) => (
+            format!("other programs ran in {either} of the rounds"),
+            "end them and run it again",
         ),
-        _ => Fact::new(Tone::Good, "no noise from other programs"),
+        (false, true) => (
+            format!("the machine's host took time from {either} of the rounds"),
+            "run it again when other guests are quiet",
+        ),
+        (true, true) => (
+            format!(
+                "{either} of the rounds were disturbed, {programs} by other programs and {host} by the machine's host"
+            ),
+            "end the programs and run it again when other guests are quiet",
+        ),
+    };
+    match noisy.either > NOISY_RUN {
+        true => Fact::new(Tone::Warning, format!("NOISY: {words}; {remedy}")),
+        false => Fact::new(Tone::Plain, words),
     }
 }
 

@@ -68,33 +68,25 @@ impl Family {
             let met =
                 |row: &usize| (self.intervals[*row].0..=self.intervals[*row].1).contains(&point);
             let group: Vec<usize> = (0..self.intervals.len()).filter(met).collect();
-            if groups
-                .last()
-                .is_some_and(|last| last.iter().all(|row| group.contains(row)))
-            {
-                groups.pop();
-            }
+            let contains = |last: &mut Vec<usize>| last.iter().all(|row| group.contains(row));
+            groups.pop_if(contains);
             let known = |last: &Vec<usize>| group.iter().all(|row| last.contains(row));
             if !groups.last().is_some_and(known) {
                 groups.push(group);
             }
         }
         let of_row = |row: usize| {
-            let own: Vec<usize> = (0..groups.len())
-                .filter(|place| groups[*place].contains(&row))
-                .collect();
-            words(&own)
+            let places = 0..groups.len();
+            let own = places.filter(|place| groups[*place].contains(&row));
+            words(&own.collect::<Vec<_>>())
         };
         (0..self.intervals.len()).map(of_row).collect()
     }
 
     /// The difference that two typical rows must have to be told apart, as a share; none with too few rounds.
     pub fn resolution(&self) -> Option<f64> {
-        let widths: Vec<f64> = self
-            .intervals
-            .iter()
-            .map(|(low, high)| high - low)
-            .collect();
+        let widths = self.intervals.iter().map(|(low, high)| high - low);
+        let widths: Vec<f64> = widths.collect();
         Some(median(&widths)?.exp() - 1.0)
     }
 }
@@ -121,17 +113,12 @@ fn letter(place: usize) -> String {
 fn summaries(rows: &[Vec<f64>], invocations: &[u32]) -> Vec<Summary> {
     let (centred, means) = residuals(rows);
     let inflation = luck_of_processes(&centred, invocations);
-    let mut summaries: Vec<Summary> = centred
-        .into_iter()
-        .zip(means)
-        .map(|(mut row, mean)| {
-            let (centre, error) = trimmed(&mut row);
-            Summary {
-                centre: mean + centre,
-                error,
-            }
-        })
-        .collect();
+    let summary = |(mut row, mean): (Vec<f64>, f64)| {
+        let (centre, error) = trimmed(&mut row);
+        let centre = mean + centre;
+        Summary { centre, error }
+    };
+    let mut summaries: Vec<Summary> = centred.into_iter().zip(means).map(summary).collect();
     let errors: Vec<f64> = summaries.iter().map(|row| row.error).collect();
     let typical = median(&errors).unwrap_or(0.0);
     for row in &mut summaries {

@@ -12,7 +12,7 @@ use crate::run::Round;
 use crate::spec::{Goal, Promise};
 
 /// The result of one goal in one cell.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Judgement {
     /// The goal in words.
     pub what: String,
@@ -32,6 +32,27 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// A figure that is met or missed, and what follows the goal's words in its sentence.
+    pub(super) fn of(what: String, value: f64, limit: f64, met: bool, words: &str) -> Judgement {
+        Judgement {
+            sentence: format!("{what}: {words}"),
+            what,
+            value: Some(value),
+            limit,
+            met: Some(met),
+            ..Judgement::default()
+        }
+    }
+
+    /// With the interval of a ratio, and what is said of it.
+    pub(super) fn with(self, found: &Estimate, statement: Statement) -> Judgement {
+        Judgement {
+            interval: Some([found.low, found.high]),
+            statement: Some(statement),
+            ..self
+        }
+    }
+
     /// Whether the two sides of a ratio may be equal.
     pub fn is_not_apart(&self) -> bool {
         use Statement::{Same, TooFew, Unclear};
@@ -71,20 +92,23 @@ pub fn judge_goal(goal: &Goal, rounds: &[Round], rows: &[Row]) -> Vec<Judgement>
 }
 
 fn faster(row: &Row, than: &str, limit: f64, rounds: &[Round], rows: &[Row]) -> Judgement {
-    let what = format!("{} ÷ {than} {}", row.client, place(row));
+    let what = against(row, than);
     match peer(row, than, rows) {
         Some(other) => ratio(what, row, other, limit, rounds),
         None => not_judged(what, limit, &format!("{than} was not measured")),
     }
 }
 
-/// The row of another client under the same load.
-fn peer<'a>(row: &Row, client: &str, rows: &'a [Row]) -> Option<&'a Row> {
-    rows.iter().find(|other| {
-        other.client == client
-            && (other.load.body_bytes, other.load.concurrency)
-                == (row.load.body_bytes, row.load.concurrency)
-    })
+/// A comparison with another client, in words.
+fn against(row: &Row, than: &str) -> String {
+    format!("{} ÷ {than} {}", row.client, place(row))
+}
+
+/// The row of another client under the same load; none if it was not measured.
+fn peer<'a>(row: &Row, than: &str, rows: &'a [Row]) -> Option<&'a Row> {
+    let load = |row: &Row| (row.load.body_bytes, row.load.concurrency);
+    let mut others = rows.iter().filter(|other| other.client == than);
+    others.find(|other| load(other) == load(row))
 }
 
 /// Two verdicts on one load: requests per second, and CPU time of a request. `loads` are compared in all.
@@ -95,22 +119,26 @@ fn not_slower(
     rounds: &[Round],
     rows: &[Row],
 ) -> Vec<Judgement> {
-    let what = format!("{} ÷ {than} {}", row.client, place(row));
+    let what = against(row, than);
     let Some(other) = peer(row, than, rows) else {
         return vec![not_judged(what, 1.0, &format!("{than} was not measured"))];
     };
-    if let Some(why) = rejected(row, other) {
-        return vec![not_judged(what, 1.0, &why)];
+    match rejected(row, other) {
+        Some(why) => vec![not_judged(what, 1.0, &why)],
+        None => builds::judged(&what, [row, other], loads, &Cells::new(rounds)),
     }
-    builds::judged(&what, [row, other], loads, &Cells::new(rounds))
 }
 
 /// Why two rows cannot be compared.
 fn rejected(row: &Row, than: &Row) -> Option<String> {
-    [row, than].into_iter().find_map(|row| {
-        let reason = row.rejected.as_ref()?;
-        Some(format!("the row of {} was rejected: {reason}", row.client))
-    })
+    let why = |row: &Row| {
+        let (client, why) = (&row.client, row.not_compared()?);
+        Some(match &row.rejected {
+            Some(_) => format!("the row of {client} was rejected: {why}"),
+            None => format!("{client}: {why}"),
+        })
+    };
+    [row, than].into_iter().find_map(why)
 }
 
 fn keep_alive(row: &Row, limit: f64, rounds: &[Round], rows: &[Row]) -> Judgement {
@@ -146,22 +174,9 @@ fn judge_ratio(what: String, found: &Estimate, limit: f64) -> Judgement {
         Statement::Unclear => ", but not clearly",
         Statement::TooFew => ", but with too few rounds to be sure",
     };
-    let sentence = format!(
-        "{what}: {} {}, goal {}: {}{doubt}",
-        times(found.value),
-        interval(found),
-        times(limit),
-        verdict(met),
-    );
-    Judgement {
-        what,
-        value: Some(found.value),
-        interval: Some([found.low, found.high]),
-        limit,
-        met: Some(met),
-        statement: Some(statement),
-        sentence,
-    }
+    let figures = format!("{} {}", times(found.value), interval(found));
+    let words = format!("{figures}, goal {}: {}{doubt}", times(limit), verdict(met));
+    Judgement::of(what, found.value, limit, met, &words).with(found, statement)
 }
 
 fn memory(row: &Row, limit: f64) -> Judgement {
@@ -169,22 +184,10 @@ fn memory(row: &Row, limit: f64) -> Judgement {
     if let Some(reason) = &row.rejected {
         return not_judged(what, limit, &format!("its row was rejected: {reason}"));
     }
-    let met = row.peak_rss_mb <= limit;
-    let sentence = format!(
-        "{what}: {} MB, goal at most {} MB: {}",
-        figure(row.peak_rss_mb),
-        figure(limit),
-        verdict(met)
-    );
-    Judgement {
-        what,
-        value: Some(row.peak_rss_mb),
-        interval: None,
-        limit,
-        met: Some(met),
-        statement: None,
-        sentence,
-    }
+    let (used, met) = (row.peak_rss_mb, row.peak_rss_mb <= limit);
+    let most = format!("goal at most {} MB", figure(limit));
+    let words = format!("{} MB, {most}: {}", figure(used), verdict(met));
+    Judgement::of(what, used, limit, met, &words)
 }
 
 /// A row is rejected when a single request failed, was lost or was sent twice.
@@ -199,32 +202,17 @@ fn complete(row: &Row, rounds: &[Round]) -> Judgement {
         None if row.verified => ", as the server's log says".into(),
         None => " (without a log)".into(),
     };
-    let sentence = format!(
-        "{what}: {} of {}{doubt}: {}",
-        count(done),
-        plural(all, "request"),
-        verdict(met)
-    );
-    Judgement {
-        what,
-        value: Some(done as f64),
-        interval: None,
-        limit: all as f64,
-        met: Some(met),
-        statement: None,
-        sentence,
-    }
+    let requests = plural(all, "request");
+    let words = format!("{} of {requests}{doubt}: {}", count(done), verdict(met));
+    Judgement::of(what, done as f64, all as f64, met, &words)
 }
 
 pub(super) fn not_judged(what: String, limit: f64, why: &str) -> Judgement {
     Judgement {
         sentence: format!("{what}: not judged: {why}"),
         what,
-        value: None,
-        interval: None,
         limit,
-        met: None,
-        statement: None,
+        ..Judgement::default()
     }
 }
 

@@ -16,11 +16,11 @@ use serde::Serialize;
 
 use super::cells::{Cells, speed};
 use super::compare::row_of;
-use super::processes::Sample;
 use super::rows::Row;
 use super::stats::{Estimate, centre};
 use super::words::{interval, listed, percent, times};
 use crate::plan::Cell;
+use crate::run::Round;
 
 /// Round trips before the response of a request on a new connection: TCP, TLS 1.3, and the request itself.
 const NEW: f64 = 3.0;
@@ -46,63 +46,40 @@ pub struct RoundTrip {
     pub predicted_new_ms: Option<f64>,
     /// The predicted `gain`.
     pub predicted_gain: Option<f64>,
-    /// Why a row is not ranked.
+    /// Why the two cannot be compared: a row is rejected, or connections were not kept.
     pub rejected: Option<String>,
 }
 
 pub(super) fn round_trips(rows: &[Row], cells: &Cells) -> Vec<RoundTrip> {
-    let trips: BTreeSet<u64> = rows
-        .iter()
-        .filter_map(|row| row.load.round_trip_ms)
-        .collect();
-    let mut found: Vec<RoundTrip> = trips
-        .into_iter()
-        .filter_map(|trip| round_trip(trip, rows, cells))
-        .collect();
-    let base = found
-        .iter()
-        .find(|trip| trip.round_trip_ms == 0 && trip.gain.is_some());
-    let work = |base: &RoundTrip| {
-        Some(Work {
-            keep_alive_ms: base.keep_alive_ms?.value,
-            new_ms: base.new_ms?.value,
-        })
-    };
-    if let Some(work) = base.and_then(work) {
-        found.iter_mut().for_each(|trip| predict(trip, work));
+    let trips = rows.iter().filter_map(|row| row.load.round_trip_ms);
+    let trips: BTreeSet<u64> = trips.collect();
+    let trips = trips.into_iter();
+    let found = trips.filter_map(|trip| round_trip(trip, rows, cells));
+    let mut found: Vec<RoundTrip> = found.collect();
+    let is_base = |trip: &&RoundTrip| trip.round_trip_ms == 0 && trip.gain.is_some();
+    let work = |base: &RoundTrip| Some((base.keep_alive_ms?.value, base.new_ms?.value));
+    if let Some((keep_alive, new)) = found.iter().find(is_base).and_then(work) {
+        for trip in &mut found {
+            let round_trip = trip.round_trip_ms as f64;
+            let (keep_alive, new) = (round_trip + keep_alive, NEW * round_trip + new);
+            trip.predicted_keep_alive_ms = Some(keep_alive);
+            trip.predicted_new_ms = Some(new);
+            trip.predicted_gain = Some(new / keep_alive);
+        }
     }
     found
 }
 
-/// What a request takes without a round trip, on a keep-alive and on a new connection.
-#[derive(Clone, Copy)]
-struct Work {
-    keep_alive_ms: f64,
-    new_ms: f64,
-}
-
-fn predict(trip: &mut RoundTrip, work: Work) {
-    let round_trip = trip.round_trip_ms as f64;
-    let reused = round_trip + work.keep_alive_ms;
-    let new = NEW * round_trip + work.new_ms;
-    trip.predicted_keep_alive_ms = Some(reused);
-    trip.predicted_new_ms = Some(new);
-    trip.predicted_gain = Some(new / reused);
-}
-
 fn round_trip(trip: u64, rows: &[Row], cells: &Cells) -> Option<RoundTrip> {
     let of = |keepalive: bool| {
-        let mut found = rows
-            .iter()
-            .filter(|row| row.load.round_trip_ms == Some(trip));
-        found
-            .find(|row| row.load.keepalive == keepalive)
-            .map(Row::cell)
+        let load = |row: &Row| (row.load.round_trip_ms, row.load.keepalive);
+        let mut rows = rows.iter();
+        let found = rows.find(|row| load(row) == (Some(trip), keepalive));
+        found.map(Row::cell)
     };
     let (reused, new) = (of(true)?, of(false)?);
-    let rejected = [&reused, &new]
-        .into_iter()
-        .find_map(|cell| row_of(cell, rows)?.rejected.clone());
+    let why = |cell| row_of(cell, rows)?.not_compared().cloned();
+    let rejected = [&reused, &new].into_iter().find_map(why);
     let gain = cells.ratio(&reused, &new).filter(|_| rejected.is_none());
     Some(RoundTrip {
         round_trip_ms: trip,
@@ -119,41 +96,29 @@ fn round_trip(trip: u64, rows: &[Row], cells: &Cells) -> Option<RoundTrip> {
 /// Time of one request, with as many in flight as the cell says.
 fn milliseconds(cell: &Cell, cells: &Cells) -> Option<Estimate> {
     let concurrency = cell.load.concurrency as f64;
-    let times: Vec<Sample> = cells
-        .rounds(cell)
-        .iter()
-        .map(|round| (concurrency * 1e3 / speed(round), round.invocation))
-        .collect();
-    centre(&times)
+    let time = |round: &&Round| (concurrency * 1e3 / speed(round), round.invocation);
+    centre(&cells.rounds(cell).iter().map(time).collect::<Vec<_>>())
 }
 
 pub(super) fn verdict(client: &str, trips: &[RoundTrip]) -> Vec<String> {
-    let gains: Vec<String> = trips
-        .iter()
-        .filter_map(|trip| {
-            let gain = trip.gain?;
-            Some(format!(
-                "{} {} at a round trip of {} ms",
-                times(gain.value),
-                interval(&gain),
-                trip.round_trip_ms
-            ))
-        })
-        .collect();
-    let mut sentences = Vec::new();
-    match gains.is_empty() {
-        true => sentences.push(format!("Nothing can be said of {client}.")),
-        false => sentences.push(format!(
+    let gains = trips.iter().filter_map(|trip| {
+        let (gain, trip) = (trip.gain?, trip.round_trip_ms);
+        let (ratio, interval) = (times(gain.value), interval(&gain));
+        Some(format!("{ratio} {interval} at a round trip of {trip} ms"))
+    });
+    let gains: Vec<String> = gains.collect();
+    let mut sentences = vec![match gains.is_empty() {
+        true => format!("Nothing can be said of {client}."),
+        false => format!(
             "Keep-alive connections make {client} faster over TLS, at round trips that the server simulates: {}.",
             gains.join(", ")
-        )),
-    }
+        ),
+    }];
     sentences.extend(prediction(trips));
-    let rejected = trips
-        .iter()
-        .find_map(|trip| Some((trip.round_trip_ms, trip.rejected.as_ref()?)));
-    if let Some((trip, reason)) = rejected {
-        sentences.push(format!("Rejected at a round trip of {trip} ms: {reason}."));
+    let rejected = |trip: &RoundTrip| Some((trip.round_trip_ms, trip.rejected.clone()?));
+    if let Some((trip, reason)) = trips.iter().find_map(rejected) {
+        let words = format!("Not compared at a round trip of {trip} ms: {reason}.");
+        sentences.push(words);
     }
     sentences
 }
@@ -180,9 +145,8 @@ fn prediction(trips: &[RoundTrip]) -> Option<String> {
         return None;
     }
     let named = |holds: bool| {
-        let those = columns
-            .iter()
-            .filter(|(_, share, _)| (*share <= HOLDS) == holds);
+        let those = columns.iter();
+        let those = those.filter(|(_, share, _)| (*share <= HOLDS) == holds);
         let words = those.map(|(name, share, trip)| {
             format!("{name} (off by at most {}, at {trip} ms)", percent(*share))
         });
@@ -190,15 +154,12 @@ fn prediction(trips: &[RoundTrip]) -> Option<String> {
         listed(&words.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let (holding, failing) = (named(true), named(false));
+    let within = percent(HOLDS);
     Some(match (holding.as_str(), failing.as_str()) {
-        (_, "") => format!("The predictions hold within {}: {holding}.", percent(HOLDS)),
-        ("", _) => format!(
-            "The predictions do not hold within {}: {failing}.",
-            percent(HOLDS)
-        ),
+        (_, "") => format!("The predictions hold within {within}: {holding}."),
+        ("", _) => format!("The predictions do not hold within {within}: {failing}."),
         _ => format!(
-            "The predictions do not hold within {} for {failing}; they hold for {holding}.",
-            percent(HOLDS)
+            "The predictions do not hold within {within} for {failing}; they hold for {holding}."
         ),
     })
 }
@@ -209,10 +170,8 @@ fn worst(
     trips: &[RoundTrip],
     pair: impl Fn(&RoundTrip) -> Option<(f64, f64)>,
 ) -> Option<Off> {
-    let valid = trips
-        .iter()
-        .filter(|trip| trip.round_trip_ms > 0 && trip.rejected.is_none());
-    let off = valid.filter_map(|trip| {
+    let is_valid = |trip: &&RoundTrip| trip.round_trip_ms > 0 && trip.rejected.is_none();
+    let off = trips.iter().filter(is_valid).filter_map(|trip| {
         let (measured, predicted) = pair(trip)?;
         Some((name, (measured / predicted - 1.0).abs(), trip.round_trip_ms))
     });

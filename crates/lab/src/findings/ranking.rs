@@ -5,10 +5,9 @@ use super::controls::{Group, of_groups};
 use super::family::Family;
 use super::noise::noisy;
 use super::rows::Row;
-use super::stats::{Estimate, FEWEST_PAIRS};
+use super::stats::{Estimate, FEWEST_PAIRS, median};
 use super::warmth;
 use super::words::{interval, listed, plural, times};
-use crate::plan::Cell;
 use crate::run::{Round, Start};
 
 /// One client in a shootout.
@@ -63,40 +62,33 @@ pub fn ranking(
     cores: usize,
 ) -> Ranking {
     let cells = Cells::new(rounds);
-    let mut ranking = Ranking {
-        noisy: noisy(rounds, cores),
-        ..Ranking::default()
-    };
     let rows: Vec<Row> = rows.iter().map(|row| whole(row, &cells)).collect();
-    for row in &rows {
-        let entry = entry(row, &rows, &cells, starts, baseline);
-        match (
-            row.is_baseline_loader() || entry.reference,
-            row.rejected.is_some(),
-        ) {
-            (true, _) => ranking.outside.push(entry),
-            (false, true) => ranking.rejected.push(entry),
-            (false, false) => ranking.ranked.push(entry),
-        }
-    }
+    let entries = rows.iter();
+    let entries = entries.map(|row| entry(row, &rows, &cells, starts, baseline));
+    let is_outside = |entry: &Entry| entry.row.is_baseline_loader() || entry.reference;
+    let (mut outside, clients): (Vec<Entry>, Vec<Entry>) = entries.partition(is_outside);
+    let is_rejected = |entry: &Entry| entry.row.rejected.is_some();
+    let (rejected, mut ranked): (Vec<Entry>, Vec<Entry>) =
+        clients.into_iter().partition(is_rejected);
     let speed = |entry: &Entry| entry.row.requests_per_second;
-    for entries in [&mut ranking.ranked, &mut ranking.outside] {
+    for entries in [&mut ranked, &mut outside] {
         entries.sort_by(|a, b| speed(b).total_cmp(&speed(a)));
     }
-    let order: Vec<Cell> = ranking
-        .ranked
-        .iter()
-        .map(|entry| entry.row.cell())
-        .collect();
-    let group = Group::new(order, &cells);
-    for (entry, letters) in ranking.ranked.iter_mut().zip(group.family.letters()) {
+    let group = Group::new(ranked.iter().map(|it| it.row.cell()).collect(), &cells);
+    for (entry, letters) in ranked.iter_mut().zip(group.family.letters()) {
         entry.letters = letters;
     }
-    ranking.verdict = verdict(&ranking.ranked, &cells, &group.family);
-    let warming = warmth::sentence(ranking.ranked.iter().map(|entry| &entry.row));
+    let verdict = verdict(&ranked, &cells, &group.family);
+    let warming = warmth::sentence(ranked.iter().map(|entry| &entry.row));
     let controls = of_groups(&[group], &cells).sentences();
-    ranking.notes = warming.into_iter().chain(controls).collect();
-    ranking
+    Ranking {
+        noisy: noisy(rounds, cores).map(|noisy| noisy.either),
+        verdict,
+        notes: warming.into_iter().chain(controls).collect(),
+        ranked,
+        rejected,
+        outside,
+    }
 }
 
 /// The row; rejected when its client broke on the way, for then it was not measured as the others were.
@@ -123,20 +115,13 @@ fn entry(row: &Row, rows: &[Row], cells: &Cells, starts: &[Start], baseline: &st
     let sum = |value: fn(&Round) -> u64| seconds(rounds.iter().map(|round| value(round)).sum());
     let real = sum(|round| round.wall_ns);
     let bytes: u64 = rounds.iter().map(|round| round.claim.bytes).sum();
-    let own: Vec<&Start> = starts
-        .iter()
-        .filter(|start| start.client == row.client)
-        .collect();
     let median_ms = |value: fn(&Start) -> u64| {
-        super::stats::median(
-            &own.iter()
-                .map(|start| value(start) as f64 / 1e6)
-                .collect::<Vec<_>>(),
-        )
+        let own = starts.iter().filter(|start| start.client == row.client);
+        let all: Vec<f64> = own.map(|start| value(start) as f64 / 1e6).collect();
+        median(&all)
     };
-    let base = rows
-        .iter()
-        .find(|other| other.client == baseline && other.rejected.is_none());
+    let mut others = rows.iter();
+    let base = others.find(|it| it.client == baseline && it.rejected.is_none());
     let comparable = base.filter(|base| base.client != row.client && row.rejected.is_none());
     Entry {
         row: row.clone(),
@@ -153,43 +138,32 @@ fn entry(row: &Row, rows: &[Row], cells: &Cells, starts: &[Start], baseline: &st
 }
 
 fn verdict(ranked: &[Entry], cells: &Cells, family: &Family) -> String {
-    let [first, rest @ ..] = ranked else {
-        return "No client could be ranked.".into();
-    };
-    let Some(second) = rest.first() else {
-        return format!("{} is the only one that could be ranked.", first.row.client);
+    let names: Vec<&str> = ranked.iter().map(|it| it.row.client.as_str()).collect();
+    let [first, second, ..] = names[..] else {
+        return match names[..] {
+            [only] => format!("{only} is the only one that could be ranked."),
+            _ => "No client could be ranked.".into(),
+        };
     };
     let clients = plural(ranked.len() as u64, "client");
     if family.apart(0, 1).is_none() {
         return format!(
-            "{} was the fastest of {clients}, but there were too few rounds to say more; {FEWEST_PAIRS} or more allow it.",
-            first.row.client
+            "{first} was the fastest of {clients}, but there were too few rounds to say more; {FEWEST_PAIRS} or more allow it."
         );
     }
-    let together: Vec<&str> = ranked
-        .iter()
-        .enumerate()
-        .filter(|(position, _)| *position == 0 || family.apart(0, *position) == Some(false))
-        .map(|(_, entry)| entry.row.client.as_str())
-        .collect();
+    let is_equal = |place: &usize| *place == 0 || family.apart(0, *place) == Some(false);
+    let together = (0..names.len()).filter(is_equal).map(|place| names[place]);
+    let together: Vec<&str> = together.collect();
     if together.len() > 1 {
-        return format!(
-            "{} are the fastest of {clients}, and cannot be told apart.",
-            listed(&together)
-        );
+        let names = listed(&together);
+        return format!("{names} are the fastest of {clients}, and cannot be told apart.");
     }
-    let lead = cells.ratio(&first.row.cell(), &second.row.cell());
-    let lead = lead.map(|lead| {
-        format!(
-            ": {} {} {}, the next",
-            times(lead.value),
-            second.row.client,
-            interval(&lead)
-        )
+    let lead = cells.ratio(&ranked[0].row.cell(), &ranked[1].row.cell());
+    let lead = lead.map_or_else(String::new, |lead| {
+        let (ratio, interval) = (times(lead.value), interval(&lead));
+        format!(": {ratio} {second} {interval}, the next")
     });
     format!(
-        "{} is the fastest of {clients}{}; with 95 % confidence it is faster than each of the others.",
-        first.row.client,
-        lead.unwrap_or_default()
+        "{first} is the fastest of {clients}{lead}; with 95 % confidence it is faster than each of the others."
     )
 }

@@ -60,32 +60,23 @@ pub(super) fn recommendations(cells: &Cells, rows: &[Row], budget: &Budget) -> V
         };
         (row.client.clone(), load)
     };
-    let mut closed: Vec<Row> = rows
-        .iter()
-        .filter(|row| row.load.rate.is_none())
-        .cloned()
-        .collect();
+    let closed = rows.iter().filter(|row| row.load.rate.is_none());
+    let mut closed: Vec<&Row> = closed.collect();
     closed.sort_by_key(|row| (series(row), row.load.concurrency));
-    closed
-        .chunk_by(|a, b| series(a) == series(b))
-        .filter_map(|series| recommend(cells, series, budget))
-        .collect()
+    let all = closed.chunk_by(|a, b| series(a) == series(b));
+    all.filter_map(|it| recommend(cells, it, budget)).collect()
 }
 
 /// `series` are the rows of one client and body, in ascending concurrency.
-fn recommend(cells: &Cells, series: &[Row], budget: &Budget) -> Option<Recommendation> {
-    let valid: Vec<&Row> = series
-        .iter()
-        .filter(|row| !row.is_baseline_loader() && row.rejected.is_none() && row.speed.is_some())
-        .collect();
-    let within: Vec<&Row> = valid
-        .iter()
-        .copied()
-        .filter(|row| budget.holds(row.p99_ms, row.peak_rss_mb))
-        .collect();
-    let best = within
-        .iter()
-        .max_by(|a, b| a.requests_per_second.total_cmp(&b.requests_per_second))?;
+fn recommend(cells: &Cells, series: &[&Row], budget: &Budget) -> Option<Recommendation> {
+    let is_valid =
+        |row: &&&Row| !row.is_baseline_loader() && row.rejected.is_none() && row.speed.is_some();
+    let valid: Vec<&Row> = series.iter().filter(is_valid).copied().collect();
+    let is_within = |row: &&&Row| budget.holds(row.p99_ms, row.peak_rss_mb);
+    let within: Vec<&Row> = valid.iter().filter(is_within).copied().collect();
+    let speed = |row: &Row| row.requests_per_second;
+    let rows = within.iter();
+    let best = rows.max_by(|a, b| speed(a).total_cmp(&speed(b)))?;
     let shares = within.iter().filter_map(|row| {
         let share = cells.ratio(&row.cell(), &best.cell())?;
         Some((row, share))
@@ -105,8 +96,6 @@ fn recommend(cells: &Cells, series: &[Row], budget: &Budget) -> Option<Recommend
         speedup,
         best: best.load.concurrency,
         share_of_best,
-        highest: valid
-            .last()
-            .is_some_and(|last| last.load.concurrency == chosen.load.concurrency),
+        highest: valid.last().map(|last| last.load.concurrency) == Some(chosen.load.concurrency),
     })
 }

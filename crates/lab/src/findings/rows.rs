@@ -4,8 +4,11 @@ use hecaton_test_server::{Interval, Times};
 use serde::Serialize;
 
 use super::cells::{Cells, cpu, seconds, speed};
-use super::percentiles::{Percentile, Percentiles};
-use super::rules::{clock_step, in_flight, rejection, sooner_than_the_loader, warnings};
+use super::percentiles::Percentiles;
+use super::rules::{
+    claimed, clock_step, in_flight, opened, rejection, reopened, seen, sooner_than_the_loader,
+    together, warnings,
+};
 use super::server::{Server, server};
 use super::shown_load::ShownLoad;
 use super::stats::{Estimate, centre, median};
@@ -15,7 +18,7 @@ use crate::run::Round;
 use crate::spec::BASELINE_LOADER;
 
 /// One client at one body size and one concurrency.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Row {
     /// The client's name.
@@ -69,6 +72,11 @@ pub struct Row {
     pub errors: u64,
     /// Most connections that a measured round used; none without a log.
     pub connections: Option<u64>,
+    /// Connections opened in the measured rounds for each request of them; none without a log.
+    pub opened_per_request: Option<f64>,
+    /// That the client did not keep its connections, in a sentence; none where it kept them, or should not.
+    #[serde(skip)]
+    pub reopened: Option<String>,
     /// Requests that the test server saw again, over all rounds and probes; none without a log.
     pub duplicates: Option<u64>,
     /// Most requests in flight that the test server saw, probes included; none without a log.
@@ -107,6 +115,11 @@ impl Row {
         Cell::new(&self.client, self.load)
     }
 
+    /// Why its figures are not compared with those of another row; none if they may be.
+    pub(super) fn not_compared(&self) -> Option<&String> {
+        self.rejected.as_ref().or(self.reopened.as_ref())
+    }
+
     /// Whether this is the baseline loader, which is shown and never recommended.
     pub fn is_baseline_loader(&self) -> bool {
         self.client == BASELINE_LOADER
@@ -141,15 +154,12 @@ const FEWEST_OF_THE_LOADER: u64 = 100;
 
 /// Warns of a median latency that is shorter than any latency of the baseline loader, which does as little as possible.
 fn compare_medians(rows: &mut [Row], cells: &Cells) {
-    let mut all = Times::new();
-    let loaders = cells
-        .iter()
-        .filter(|(cell, _)| cell.client == BASELINE_LOADER);
-    loaders.for_each(|(_, rounds)| all.merge(&latencies(rounds)));
-    let fastest = all
-        .iter()
-        .next()
-        .filter(|_| all.len() >= FEWEST_OF_THE_LOADER);
+    let loaders = cells.iter();
+    let loaders = loaders.filter(|(cell, _)| cell.client == BASELINE_LOADER);
+    let rounds: Vec<&Round> = loaders.flat_map(|(_, rounds)| rounds).copied().collect();
+    let all = claimed(&rounds);
+    let fastest = all.iter().next();
+    let fastest = fastest.filter(|_| all.len() >= FEWEST_OF_THE_LOADER);
     let Some(fastest) = fastest.map(|(us, _)| f64::from(us) / 1e3) else {
         return;
     };
@@ -163,72 +173,70 @@ fn row(cell: &Cell, rounds: &[&Round], usual: &Load) -> Row {
     let each = |value: fn(&Round) -> f64| -> Vec<f64> {
         rounds.iter().map(|round| value(round)).collect()
     };
-    let latencies = LatencyFigures::of(&shown_latencies(rounds));
-    let p99 = latencies.p99;
-    let due: Vec<f64> = rounds.iter().filter_map(|round| round.per_second).collect();
     let rejected = rejection(rounds);
-    let witnessed = rounds.iter().all(|round| round.seen.is_some());
-    let seen = || rounds.iter().filter_map(|round| round.seen.as_ref());
-    let probes = rounds.iter().filter_map(|round| round.probe.as_ref());
-    let all: Vec<&Interval> = seen().chain(probes).collect();
+    let due: Vec<f64> = rounds.iter().filter_map(|round| round.per_second).collect();
     let of_process = |round: &&Round| (speed(round), round.invocation);
     let speeds: Vec<_> = rounds.iter().map(of_process).collect();
-    Row {
+    let peak_kib = rounds.iter().map(|round| round.peak_rss_kib).max();
+    let row = Row {
         client: cell.client.clone(),
         load: cell.load,
         usual: *usual,
         shown_load: ShownLoad::of_row(&cell.load, usual),
         requests_per_second: median(&each(speed)).unwrap_or(0.0),
-        cpu_percentage: median(&each(|r| cpu_seconds(r) / seconds(r.wall_ns) * 100.0))
-            .unwrap_or(0.0),
+        cpu_percentage: median(&each(cpu_percentage)).unwrap_or(0.0),
         cpu_ms_per_request: finite_median(each(|round| cpu(round) * 1e3)),
         cpu_outside_percentage: cpu_outside(rounds),
-        p50_ms: latencies.p50_ms,
-        p99_ms: p99.map(|it| it.ms),
-        p99_low_ms: p99.map(|it| it.low_ms),
-        p99_high_ms: p99.map(|it| it.high_ms),
-        percentiles: latencies.percentiles,
         due_per_second: cell.load.rate.and_then(|_| median(&due)),
-        latencies: latencies.count,
         in_flight: in_flight(rounds).map(|all| (all * 100.0).round() / 100.0),
         server: server(rounds, &cell.load.wait()),
-        peak_rss_mb: rounds.iter().map(|r| r.peak_rss_kib).max().unwrap_or(0) as f64 * 1024.0 / 1e6,
+        peak_rss_mb: peak_kib.unwrap_or(0) as f64 * 1024.0 / 1e6,
         errors: rounds.iter().map(failures).fold(0, u64::saturating_add),
-        connections: seen().map(|interval| interval.connections_used).max(),
-        duplicates: duplicates(rounds, &all),
-        peak_in_flight: all.iter().map(|interval| interval.peak_in_flight).max(),
-        baseline_loader_ratio: None,
-        verified: witnessed && rejected.is_none() && !rounds.iter().any(|round| round.trusted),
         logged: rejected.is_none() && rounds.iter().all(|round| round.logged.is_some()),
         server_cpu_ms_per_request: server_cpu(rounds),
         warnings: warnings(rounds),
         rejected,
         warming: warming(rounds),
         speed: centre(&speeds),
-        baseline_loader: None,
-    }
+        ..Row::default()
+    };
+    row.with_latencies(&shown_latencies(rounds)).seen_in(rounds)
 }
 
-/// The figures of a row's latencies. One that is shorter than a step of its clock is none.
-struct LatencyFigures {
-    count: u64,
-    p50_ms: Option<f64>,
-    p99: Option<Percentile>,
-    percentiles: Option<Percentiles>,
-}
-
-impl LatencyFigures {
-    fn of(latencies: &Times) -> LatencyFigures {
+impl Row {
+    /// With the figures of its latencies. One that is shorter than a step of their clock is none.
+    fn with_latencies(self, latencies: &Times) -> Row {
         let step_ms = f64::from(clock_step(latencies)) / 1e3;
-        let shown = |ms: &f64| *ms >= step_ms;
+        let is_shown = |ms: &f64| *ms >= step_ms;
         let percentiles = Percentiles::of(latencies);
         let p99 = percentiles.as_ref().and_then(|all| all.at(99.0)).copied();
-        let ms = |us: f64| us.round() / 1e3;
-        LatencyFigures {
-            count: latencies.len(),
-            p50_ms: latencies.quantile(0.5).map(ms).filter(shown),
-            p99: p99.filter(|it| shown(&it.ms)),
+        let p99 = p99.filter(|it| is_shown(&it.ms));
+        let p50_ms = latencies.quantile(0.5).map(|us| us.round() / 1e3);
+        Row {
+            latencies: latencies.len(),
+            p50_ms: p50_ms.filter(is_shown),
+            p99_ms: p99.map(|it| it.ms),
+            p99_low_ms: p99.map(|it| it.low_ms),
+            p99_high_ms: p99.map(|it| it.high_ms),
             percentiles,
+            ..self
+        }
+    }
+
+    /// With what the server saw of it.
+    fn seen_in(self, rounds: &[&Round]) -> Row {
+        let probes = rounds.iter().filter_map(|round| round.probe.as_ref());
+        let all: Vec<&Interval> = seen(rounds).chain(probes).collect();
+        let is_witnessed = rounds.iter().all(|it| it.seen.is_some() && !it.trusted);
+        let each = |(opened, requests): (u64, u64)| opened as f64 / requests.max(1) as f64;
+        Row {
+            connections: seen(rounds).map(|interval| interval.connections_used).max(),
+            opened_per_request: opened(rounds).map(|all| (each(all) * 1e3).round() / 1e3),
+            reopened: reopened(rounds),
+            duplicates: duplicates(rounds, &all),
+            peak_in_flight: all.iter().map(|interval| interval.peak_in_flight).max(),
+            verified: is_witnessed && self.rejected.is_none(),
+            ..self
         }
     }
 }
@@ -249,9 +257,8 @@ fn finite_median(mut values: Vec<f64>) -> Option<f64> {
 
 /// Requests that the server saw again, by the test server's log or the access log; none where a round has neither.
 fn duplicates(rounds: &[&Round], seen: &[&Interval]) -> Option<u64> {
-    let all = rounds
-        .iter()
-        .all(|round| round.seen.is_some() || round.logged.is_some());
+    let mut is_known = rounds.iter();
+    let all = is_known.all(|round| round.seen.is_some() || round.logged.is_some());
     let logged = rounds.iter().filter_map(|round| round.logged.as_ref());
     let logged: u64 = logged.map(|entries| entries.lines - entries.distinct).sum();
     let seen: u64 = seen.iter().map(|interval| interval.duplicates).sum();
@@ -264,8 +271,9 @@ fn failures(round: &&Round) -> u64 {
     round.claim.errors.saturating_sub(turned_away)
 }
 
-fn cpu_seconds(round: &Round) -> f64 {
-    seconds(round.cpu_user_ns + round.cpu_system_ns)
+fn cpu_percentage(round: &Round) -> f64 {
+    let used = seconds(round.cpu_user_ns + round.cpu_system_ns);
+    used / seconds(round.wall_ns) * 100.0
 }
 
 /// The share of a row's CPU time that lay outside of its rounds, in percent.
@@ -282,19 +290,12 @@ fn cpu_outside(rounds: &[&Round]) -> Option<f64> {
 /// The claimed latencies, each at least as long as the server's own time at the same rank: from due to response at a rate, and
 /// else how long it held the response. No client can have had its responses sooner.
 fn shown_latencies(rounds: &[&Round]) -> Times {
-    let mut floor = Times::new();
-    for round in rounds.iter().filter(|round| round.lat_every == 1) {
-        let at_a_rate = round.per_second.is_some();
-        let seen = round.seen.iter();
-        let own = seen.map(|seen| if at_a_rate { &seen.least } else { &seen.held });
-        own.for_each(|own| floor.merge(own));
-    }
-    latencies(rounds).raised_to(&floor)
-}
-
-fn latencies(rounds: &[&Round]) -> Times {
-    let mut all = Times::new();
-    let claims = rounds.iter().map(|round| &round.claim.latencies_us);
-    claims.for_each(|claimed| all.merge(claimed));
-    all
+    let own = rounds.iter().filter_map(|round| {
+        let seen = round.seen.as_ref().filter(|_| round.lat_every == 1)?;
+        Some(match round.per_second {
+            Some(_) => &seen.least,
+            None => &seen.held,
+        })
+    });
+    claimed(rounds).raised_to(&together(own))
 }

@@ -14,7 +14,7 @@ const ALWAYS: [&str; 2] = ["body_bytes", "concurrency"];
 const MEAN_DELAY: &str = "delay_ms";
 
 /// The part of a load that is shown; factors that are as in the load of the plan are left out.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ShownLoad {
     load: Load,
     usual: Load,

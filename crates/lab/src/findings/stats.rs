@@ -94,32 +94,33 @@ pub fn percentile(ascending: &[f64], q: f64) -> Option<f64> {
     Some(ascending[below] + (ascending[above] - ascending[below]) * share)
 }
 
-/// The Hodges–Lehmann estimate of the centre of `differences`, with its signed-rank interval.
-///
-/// None without differences, or when one is not finite.
-pub fn hodges_lehmann(differences: &[f64]) -> Option<Estimate> {
-    centre_at(differences, CONFIDENCE)
+/// The Hodges–Lehmann estimate of the centre of `differences`, with a signed-rank interval of at least this confidence. None
+/// without differences, or when one is not finite.
+pub fn centre_at(differences: &[f64], confidence: f64) -> Option<Estimate> {
+    let means = walsh_means(differences);
+    let samples = differences.len();
+    between(&means, samples, interval_rank(samples, confidence))
 }
 
-/// The Hodges–Lehmann centre, with an interval of at least this confidence.
-pub fn centre_at(differences: &[f64], confidence: f64) -> Option<Estimate> {
-    if differences.is_empty() || differences.iter().any(|d| !d.is_finite()) {
+/// The median of ascending values with an interval. The interval reaches from the value of this rank to the value of
+/// the same rank from the end, with this confidence; without a rank it is the whole range. None without values, or if
+/// one is not finite.
+pub(super) fn between(
+    ascending: &[f64],
+    samples: usize,
+    rank: Option<(usize, f64)>,
+) -> Option<Estimate> {
+    if ascending.iter().any(|value| !value.is_finite()) {
         return None;
     }
-    let means = walsh_means(differences);
-    let value = percentile(&means, 0.5)?;
-    let samples = differences.len();
-    let (rank, confidence) = match interval_rank(samples, confidence) {
-        Some((rank, confidence)) => (rank, Some(confidence)),
-        None => (1, None),
-    };
-    let (low, high) = (means[rank - 1], means[means.len() - rank]);
+    let value = percentile(ascending, 0.5)?;
+    let end = rank.map_or(1, |(rank, _)| rank);
     Some(Estimate {
         value,
-        low,
-        high,
+        low: ascending[end - 1],
+        high: ascending[ascending.len() - end],
         samples,
-        confidence,
+        confidence: rank.map(|(_, confidence)| confidence),
     })
 }
 
@@ -139,7 +140,7 @@ pub fn ratio_of(ratios: &[Sample], together: usize) -> Option<Estimate> {
     processes::ratio(ratios, each)
 }
 
-fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+pub(super) fn sorted(mut values: Vec<f64>) -> Vec<f64> {
     values.sort_by(f64::total_cmp);
     values
 }
@@ -156,13 +157,18 @@ fn walsh_means(differences: &[f64]) -> Vec<f64> {
 /// Which Walsh mean, counted from 1 from either end, bounds the interval, and what the interval then
 /// covers; none when no interval of that confidence exists.
 fn interval_rank(n: usize, confidence: f64) -> Option<(usize, f64)> {
-    let tail = (1.0 - confidence) / 2.0;
     if n > EXACT_UP_TO && confidence == CONFIDENCE {
         return Some((normal_rank(n), CONFIDENCE));
     }
-    let mut below = 0.0;
-    let mut rank = 0;
-    for probability in rank_sum_distribution(n) {
+    rank_within(rank_sum_distribution(n), confidence)
+}
+
+/// How many of these probabilities, from the least value on, lie outside of an interval of this confidence, and the
+/// confidence that it then has; none when no such interval exists.
+pub(super) fn rank_within(probabilities: Vec<f64>, confidence: f64) -> Option<(usize, f64)> {
+    let tail = (1.0 - confidence) / 2.0;
+    let (mut below, mut rank) = (0.0, 0);
+    for probability in probabilities {
         if below + probability > tail {
             break;
         }
@@ -273,7 +279,7 @@ mod tests {
         let before = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30];
         let after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29];
         let differences: Vec<f64> = before.iter().zip(after).map(|(b, a)| a - b).collect();
-        let estimate = hodges_lehmann(&differences).unwrap();
+        let estimate = centre_at(&differences, CONFIDENCE).unwrap();
         assert!((estimate.value - -0.46).abs() < 1e-9, "{estimate:?}");
         assert!((estimate.low - -0.786).abs() < 1e-9, "{estimate:?}");
         assert!((estimate.high - -0.010).abs() < 1e-9, "{estimate:?}");
@@ -433,7 +439,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_estimate_lies_in_its_interval_and_in_the_range(values in prop::collection::vec(-1e3..1e3f64, 1..40)) {
-            let e = hodges_lehmann(&values).unwrap();
+            let e = centre_at(&values, CONFIDENCE).unwrap();
             let (least, most) = (sorted(values.clone())[0], *sorted(values.clone()).last().unwrap());
             prop_assert!(least <= e.low && e.low <= e.value && e.value <= e.high && e.high <= most);
             prop_assert_eq!(e.confidence.is_some(), values.len() >= FEWEST_PAIRS);
@@ -442,7 +448,7 @@ mod tests {
         #[test]
         fn a_shift_of_the_data_shifts_the_estimate(values in prop::collection::vec(-1e3..1e3f64, 1..20), shift in -1e3..1e3f64) {
             let moved: Vec<f64> = values.iter().map(|v| v + shift).collect();
-            let (here, there) = (hodges_lehmann(&values).unwrap(), hodges_lehmann(&moved).unwrap());
+            let (here, there) = (centre_at(&values, CONFIDENCE).unwrap(), centre_at(&moved, CONFIDENCE).unwrap());
             prop_assert!((there.value - here.value - shift).abs() < 1e-6);
             prop_assert!((there.high - there.low - (here.high - here.low)).abs() < 1e-6);
         }

@@ -10,7 +10,7 @@ use crate::spec::{parse_duration, parse_memory};
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold<T: 'static> {
     column: &'static Column<T>,
-    sign: Sign,
+    compare: Compare,
     limit: f64,
 }
 
@@ -27,65 +27,26 @@ pub struct Column<T> {
     pub of: fn(&T) -> Option<f64>,
 }
 
+#[rustfmt::skip]
 const COLUMNS: [Column<Row>; 7] = [
-    Column {
-        name: "p50",
-        unit: " ms",
-        read: milliseconds,
-        of: |row| row.p50_ms,
-    },
-    Column {
-        name: "p99",
-        unit: " ms",
-        read: milliseconds,
-        of: |row| row.p99_ms,
-    },
-    Column {
-        name: "cpu",
-        unit: " ms",
-        read: milliseconds,
-        of: |row| row.cpu_ms_per_request,
-    },
-    Column {
-        name: "speed",
-        unit: " requests/s",
-        read: number,
-        of: |row| Some(row.requests_per_second),
-    },
-    Column {
-        name: "memory",
-        unit: " MB",
-        read: parse_memory,
-        of: |row| Some(row.peak_rss_mb),
-    },
-    Column {
-        name: "errors",
-        unit: "",
-        read: number,
-        of: |row| Some(row.errors as f64),
-    },
-    Column {
-        name: "duplicates",
-        unit: "",
-        read: number,
-        of: |row| row.duplicates.map(|count| count as f64),
-    },
+    Column { name: "p50", unit: " ms", read: milliseconds, of: |row| row.p50_ms },
+    Column { name: "p99", unit: " ms", read: milliseconds, of: |row| row.p99_ms },
+    Column { name: "cpu", unit: " ms", read: milliseconds, of: |row| row.cpu_ms_per_request },
+    Column { name: "speed", unit: " requests/s", read: number, of: |row| Some(row.requests_per_second) },
+    Column { name: "memory", unit: " MB", read: parse_memory, of: |row| Some(row.peak_rss_mb) },
+    Column { name: "errors", unit: "", read: number, of: |row| Some(row.errors as f64) },
+    Column { name: "duplicates", unit: "", read: number, of: |row| row.duplicates.map(|count| count as f64) },
 ];
 
-/// How a figure is compared. The longer signs come first, because they begin with the shorter ones.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Sign {
-    NotBelow,
-    NotAbove,
-    Above,
-    Below,
-}
+/// How a figure is compared with a limit.
+type Compare = fn(&f64, &f64) -> bool;
 
-const SIGNS: [(&str, Sign); 4] = [
-    (">=", Sign::NotBelow),
-    ("<=", Sign::NotAbove),
-    (">", Sign::Above),
-    ("<", Sign::Below),
+/// The signs. The longer ones come first, because they begin with the shorter ones.
+const SIGNS: [(&str, Compare); 4] = [
+    (">=", f64::ge),
+    ("<=", f64::le),
+    (">", f64::gt),
+    ("<", f64::lt),
 ];
 
 /// Reads a time, such as 50ms or 1.5s.
@@ -114,11 +75,11 @@ impl<T> Threshold<T> {
         text: &str,
         columns: impl Iterator<Item = &'static Column<T>> + Clone,
     ) -> Result<Threshold<T>, String> {
-        let found = SIGNS.iter().find_map(|(written, sign)| {
-            let (name, limit) = text.split_once(written)?;
-            Some((name.trim(), *sign, limit.trim()))
+        let found = SIGNS.iter().find_map(|(sign, compare)| {
+            let (name, limit) = text.split_once(sign)?;
+            Some((name.trim(), *compare, limit.trim()))
         });
-        let (name, sign, limit) =
+        let (name, compare, limit) =
             found.ok_or("write a column, a sign and a limit, as in 'p99 > 50ms'")?;
         let column = columns.clone().find(|column| column.name == name);
         let column = column.ok_or_else(|| {
@@ -131,7 +92,7 @@ impl<T> Threshold<T> {
         let limit = (column.read)(limit)?;
         Ok(Threshold {
             column,
-            sign,
+            compare,
             limit,
         })
     }
@@ -142,19 +103,10 @@ impl<T> Threshold<T> {
         let Column { name, unit, of, .. } = self.column;
         match of(measured) {
             None => Some(format!("{place} has no {name}")),
-            Some(value) if self.is_met(value) => {
+            Some(value) if (self.compare)(&value, &self.limit) => {
                 Some(format!("{name} of {place} is {}{unit}", figure(value)))
             }
             Some(_) => None,
-        }
-    }
-
-    fn is_met(&self, value: f64) -> bool {
-        match self.sign {
-            Sign::NotBelow => value >= self.limit,
-            Sign::NotAbove => value <= self.limit,
-            Sign::Above => value > self.limit,
-            Sign::Below => value < self.limit,
         }
     }
 }
@@ -188,6 +140,7 @@ mod tests {
 
     #[test]
     fn every_column_and_sign_is_read() {
+        let around = |sign: Compare| [-1.0, 0.0, 1.0].map(|value| sign(&value, &0.0));
         let limits = ["1ms", "50ms", "0.2ms", "1000", "200M", "0", "0"];
         for (column, limit) in COLUMNS.iter().zip(limits) {
             for (written, sign) in SIGNS {
@@ -196,7 +149,8 @@ mod tests {
                     format!("{}{written}{limit}", column.name),
                 ] {
                     let read: Threshold<Row> = text.parse().expect(&text);
-                    assert_eq!((read.column.name, read.sign), (column.name, sign), "{text}");
+                    assert_eq!(read.column.name, column.name, "{text}");
+                    assert_eq!(around(read.compare), around(sign), "{text}");
                 }
             }
         }
@@ -229,7 +183,7 @@ mod tests {
     fn a_sign_means_what_it_says() {
         let met = |text: &str| {
             let threshold: Threshold<Row> = text.parse().unwrap();
-            [49.0, 50.0, 51.0].map(|value| threshold.is_met(value))
+            [49.0, 50.0, 51.0].map(|value| (threshold.compare)(&value, &threshold.limit))
         };
         assert_eq!(met("p99 > 50ms"), [false, false, true]);
         assert_eq!(met("p99 >= 50ms"), [false, true, true]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::noise::noisy;
+use super::noise::{Noisy, noisy};
 use super::server::Server;
 use super::verdict::waits;
 use super::{Findings, Row};
@@ -26,8 +26,8 @@ pub struct Trust {
     pub headroom: Option<Headroom>,
     /// The load of the test server, in the worst of the rows behind the verdicts; none without a log.
     pub server: Option<Server>,
-    /// Share of all rounds during which others took more of the machine than they should; none where that is not known.
-    pub noisy: Option<f64>,
+    /// Shares of all rounds during which others took more of the machine than they should; none where that is not known.
+    pub noisy: Option<Noisy>,
 }
 
 /// How the fastest client compares with the baseline loader, which does the least that a client can do.
@@ -41,25 +41,19 @@ pub enum Headroom {
 
 /// Looks at the rows behind the verdicts: the recommended ones of a sweep, the ranked ones of a shootout.
 pub fn trust(run: &Document, findings: &Findings) -> Trust {
-    let reference: BTreeSet<&Cell> = run
-        .rounds
-        .iter()
-        .filter(|round| round.reference)
-        .map(|round| &round.cell)
-        .collect();
+    let reference = run.rounds.iter().filter(|round| round.reference);
+    let reference: BTreeSet<&Cell> = reference.map(|round| &round.cell).collect();
     // Nothing about a load generator could be verified, so nothing is promised.
-    let clients = findings
-        .rows
-        .iter()
-        .filter(|row| !reference.contains(&row.cell()));
-    let rows: Vec<&Row> = clients.collect();
+    let rows = findings.rows.iter();
+    let rows: Vec<&Row> = rows
+        .filter(|row| !reference.contains(&row.cell()))
+        .collect();
+    let is_open = |row: &&&Row| !row.verified && row.rejected.is_none();
     Trust {
         rows: rows.len(),
         verified: rows.iter().filter(|row| row.verified).count(),
         rejected: rows.iter().filter(|row| row.rejected.is_some()).count(),
-        unwitnessed: rows
-            .iter()
-            .any(|row| !row.verified && row.rejected.is_none()),
+        unwitnessed: rows.iter().any(|row| is_open(&row)),
         logged: rows.iter().any(|row| row.logged),
         headroom: headroom(findings),
         server: worst_server(findings),

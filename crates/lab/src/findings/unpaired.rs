@@ -5,7 +5,7 @@
 //! the rank-sum test of Mann, Whitney and Wilcoxon (Hollander, Wolfe and Chicken, §4.2–4.3).
 
 use super::processes::{Reach, Sample, widened};
-use super::stats::{CONFIDENCE, Estimate, percentile};
+use super::stats::{CONFIDENCE, Estimate, between, rank_within, sorted};
 
 /// Above this many rounds on a side the distribution of the rank sum is taken as normal.
 const EXACT_UP_TO: usize = 40;
@@ -16,31 +16,15 @@ const EXACT_UP_TO: usize = 40;
 ///
 /// None without values, or when one is not a positive number.
 pub fn unpaired_ratio(new: &[Sample], old: &[Sample]) -> Option<Estimate> {
-    let mut shifts: Vec<f64> = new
+    let shifts = new
         .iter()
-        .flat_map(|a| old.iter().map(move |b| (a.0 / b.0).ln()))
-        .collect();
-    if shifts.is_empty() || shifts.iter().any(|shift| !shift.is_finite()) {
-        return None;
-    }
-    shifts.sort_by(f64::total_cmp);
-    let (rank, confidence) = match interval_rank(new.len(), old.len()) {
-        Some((rank, confidence)) => (rank, Some(confidence)),
-        None => (1, None),
-    };
-    let estimate = Estimate {
-        value: percentile(&shifts, 0.5)?,
-        low: shifts[rank - 1],
-        high: shifts[shifts.len() - rank],
-        samples: new.len().min(old.len()),
-        confidence,
-    };
+        .flat_map(|a| old.iter().map(move |b| (a.0 / b.0).ln()));
+    let shifts = sorted(shifts.collect());
+    let rank = interval_rank(new.len(), old.len());
+    let estimate = between(&shifts, new.len().min(old.len()), rank)?;
     let reach = |side: &[Sample]| {
-        let logs: Vec<Sample> = side
-            .iter()
-            .map(|(value, process)| (value.ln(), *process))
-            .collect();
-        Reach::of(&logs)
+        let logs = side.iter().map(|(value, process)| (value.ln(), *process));
+        Reach::of(&logs.collect::<Vec<Sample>>())
     };
     let estimate = widened(estimate, &[reach(new), reach(old)], CONFIDENCE);
     Some(estimate.map(f64::exp))
@@ -49,20 +33,10 @@ pub fn unpaired_ratio(new: &[Sample], old: &[Sample]) -> Option<Estimate> {
 /// Which difference, counted from 1 from either end, bounds the interval, and what it then covers; none
 /// when no interval of [`CONFIDENCE`] exists.
 fn interval_rank(m: usize, n: usize) -> Option<(usize, f64)> {
-    let tail = (1.0 - CONFIDENCE) / 2.0;
     if m.max(n) > EXACT_UP_TO {
         return Some((normal_rank(m as f64, n as f64), CONFIDENCE));
     }
-    let mut below = 0.0;
-    let mut rank = 0;
-    for probability in distribution(m, n) {
-        if below + probability > tail {
-            break;
-        }
-        below += probability;
-        rank += 1;
-    }
-    (rank > 0).then_some((rank, 1.0 - 2.0 * below))
+    rank_within(distribution(m, n), CONFIDENCE)
 }
 
 /// The probabilities of U = 0, 1, 2, … of m·n pairs when both sets are alike.

@@ -23,10 +23,8 @@ pub(super) fn verdicts(
     let mut bodies: Vec<usize> = rows.iter().map(|row| row.load.body_bytes).collect();
     bodies.sort_unstable();
     bodies.dedup();
-    bodies
-        .into_iter()
-        .flat_map(|body| verdicts_for(body, cells, rows, advice, budget))
-        .collect()
+    let said = |body| verdicts_for(body, cells, rows, advice, budget);
+    bodies.into_iter().flat_map(said).collect()
 }
 
 fn verdicts_for(
@@ -36,41 +34,35 @@ fn verdicts_for(
     advice: &[Recommendation],
     budget: &Budget,
 ) -> Vec<String> {
-    let mut ranked: Vec<(&Recommendation, &Row)> = advice
-        .iter()
-        .filter(|advice| advice.load.body_bytes == body)
-        .filter_map(|advice| Some((advice, rows.iter().find(|row| row.cell() == advice.cell())?)))
-        .collect();
+    let of_body = advice.iter().filter(|it| it.load.body_bytes == body);
+    let with_row = of_body.filter_map(|advice| {
+        let row = rows.iter().find(|row| row.cell() == advice.cell())?;
+        Some((advice, row))
+    });
+    let mut ranked: Vec<(&Recommendation, &Row)> = with_row.collect();
     ranked.sort_by(|a, b| b.1.requests_per_second.total_cmp(&a.1.requests_per_second));
-    let mut sentences: Vec<String> = ranked
-        .iter()
-        .enumerate()
-        .map(|(position, (advice, row))| {
-            let others = if position == 0 {
-                &ranked[1..]
-            } else {
-                &ranked[..1]
-            };
-            let compared = others.iter().filter_map(|(other, its_row)| {
-                Some(comparison(
-                    &name(its_row, &ranked),
-                    &cells.ratio(&row.cell(), &other.cell())?,
-                ))
-            });
-            let client = name(row, &ranked);
-            sentence(&client, advice, row, compared.collect(), budget)
-        })
-        .collect();
+    let said = ranked.iter().enumerate().map(|(position, (advice, row))| {
+        // The first is compared with all others, and these with it alone.
+        let others = match position {
+            0 => &ranked[1..],
+            _ => &ranked[..1],
+        };
+        let compared = others.iter().filter_map(|(_, other)| {
+            let ratio = cells.ratio(&row.cell(), &other.cell())?;
+            Some(comparison(&name(other, &ranked), &ratio))
+        });
+        let client = name(row, &ranked);
+        sentence(&client, advice, row, compared.collect(), budget)
+    });
+    let mut sentences: Vec<String> = said.collect();
     sentences.extend(without_advice(body, rows, &ranked, budget));
     sentences
 }
 
 /// A client's name, with the other factors of its load in parentheses if it was measured with several values of them.
 fn name(row: &Row, ranked: &[(&Recommendation, &Row)]) -> String {
-    let own = ranked
-        .iter()
-        .filter(|(_, other)| other.client == row.client);
-    let alone = own.count() == 1;
+    let same = |(_, other): &&(_, &Row)| other.client == row.client;
+    let alone = ranked.iter().filter(same).count() == 1;
     let others = other_words(&row.load, &row.usual);
     match alone || others.is_empty() {
         true => row.client.clone(),
@@ -87,11 +79,8 @@ fn sentence(
 ) -> String {
     let mut facts = vec![format!("{} requests/s", figure(row.requests_per_second))];
     if let Some(speedup) = advice.speedup.filter(|_| advice.load.concurrency > 1) {
-        facts.push(format!(
-            "{} its speed at concurrency 1 {}",
-            times(speedup.value),
-            interval(&speedup)
-        ));
+        let (ratio, interval) = (times(speedup.value), interval(&speedup));
+        facts.push(format!("{ratio} its speed at concurrency 1 {interval}"));
     }
     facts.extend(compared);
     if let Some(ratio) = row.baseline_loader_ratio {
@@ -128,18 +117,12 @@ fn tie(advice: &Recommendation) -> String {
 }
 
 fn comparison(other: &str, ratio: &Estimate) -> String {
-    let words = match ratio.against(1.0) {
-        Statement::Same => "equivalent to",
-        Statement::Unclear => "not clearly different from",
-        Statement::More | Statement::Less | Statement::TooFew => {
-            return format!("{} {other} {}", times(ratio.value), interval(ratio));
-        }
-    };
-    format!(
-        "{words} {other} ({} {})",
-        times(ratio.value),
-        interval(ratio)
-    )
+    let (ratio, interval, statement) = (times(ratio.value), interval(ratio), ratio.against(1.0));
+    match statement {
+        Statement::Same => format!("equivalent to {other} ({ratio} {interval})"),
+        Statement::Unclear => format!("not clearly different from {other} ({ratio} {interval})"),
+        _ => format!("{ratio} {other} {interval}"),
+    }
 }
 
 fn notes(advice: &Recommendation, row: &Row, budget: &Budget) -> String {
@@ -194,29 +177,27 @@ fn without_advice(
     ranked: &[(&Recommendation, &Row)],
     budget: &Budget,
 ) -> Vec<String> {
-    rows.chunk_by(|a, b| (&a.client, a.load.body_bytes) == (&b.client, b.load.body_bytes))
-        .filter(|series| series[0].load.body_bytes == body && !series[0].is_baseline_loader())
-        .filter(|series| series[0].load.rate.is_none())
-        .filter(|series| {
-            ranked
-                .iter()
-                .all(|(advice, _)| advice.client != series[0].client)
-        })
-        .map(|series| {
-            let measured: Vec<&Row> = series
-                .iter()
-                .filter(|row| row.rejected.is_none() && row.speed.is_some())
-                .collect();
-            let reason = series.iter().find_map(|row| row.rejected.clone());
-            let nothing = || "a round ended without a single request done".to_owned();
-            let why = match measured.is_empty() {
-                true => reason.unwrap_or_else(nothing),
-                false => beyond(&measured, budget),
-            };
-            let (client, body) = (&series[0].client, body_words(body));
-            format!("{client}, {body}: no recommendation: {why}.")
-        })
-        .collect()
+    let same = |a: &Row, b: &Row| (&a.client, a.load.body_bytes) == (&b.client, b.load.body_bytes);
+    let is_meant = |series: &&[Row]| {
+        let first = &series[0];
+        let mut ranked = ranked.iter();
+        let is_of_body = first.load.body_bytes == body && first.load.rate.is_none();
+        let is_ranked = ranked.any(|(advice, _)| advice.client == first.client);
+        is_of_body && !first.is_baseline_loader() && !is_ranked
+    };
+    let sentence = |series: &[Row]| {
+        let is_valid = |row: &&Row| row.rejected.is_none() && row.speed.is_some();
+        let measured: Vec<&Row> = series.iter().filter(is_valid).collect();
+        let reason = series.iter().find_map(|row| row.rejected.clone());
+        let nothing = || "a round ended without a single request done".to_owned();
+        let why = match measured.is_empty() {
+            true => reason.unwrap_or_else(nothing),
+            false => beyond(&measured, budget),
+        };
+        let (client, body) = (&series[0].client, body_words(body));
+        format!("{client}, {body}: no recommendation: {why}.")
+    };
+    rows.chunk_by(same).filter(is_meant).map(sentence).collect()
 }
 
 /// Why no row of a client is within the budget, with the least that it needs.

@@ -1,9 +1,9 @@
 //! A benchmark from disk: its parts, what became of its goals, and what was left out.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Document;
 use super::read::{folders, read, run_in};
@@ -38,10 +38,9 @@ pub struct BenchPart {
 /// # Errors
 /// One sentence with the path when it cannot be read.
 pub fn bench(path: &Path) -> Result<Option<Bench>> {
-    let file = if path.is_dir() {
-        path.join("bench.json")
-    } else {
-        path.to_path_buf()
+    let file = match path.is_dir() {
+        true => path.join("bench.json"),
+        false => path.to_path_buf(),
     };
     if file.file_name().is_some_and(|name| name == "bench.json") && file.exists() {
         let problem = || format!("{} is not a benchmark's document", file.display());
@@ -52,22 +51,15 @@ pub fn bench(path: &Path) -> Result<Option<Bench>> {
     if !path.is_dir() || run_in(path).is_some() {
         return Ok(None);
     }
-    let parts = folders(path)?
-        .into_iter()
-        .filter(|part| run_in(part).is_some());
-    let part = |folder: std::path::PathBuf| {
-        let title = folder
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        read(&folder).map(|run| of_run(title, None, run))
+    let part = |folder: PathBuf| {
+        let title = folder.file_name().unwrap_or_default().to_string_lossy();
+        read(&folder).map(|run| of_run(title.into_owned(), None, run))
     };
+    let parts = folders(path)?.into_iter();
+    let parts = parts.filter(|part| run_in(part).is_some());
     let parts: Vec<BenchPart> = parts.map(part).collect::<Result<_>>()?;
-    let document = parts
-        .iter()
-        .map(|part| serde_json::json!({ "title": part.title, "run": part.run }))
-        .collect();
+    let record = |part: &BenchPart| json!({ "title": part.title, "run": part.run });
+    let document = parts.iter().map(record).collect();
     Ok((!parts.is_empty()).then_some(Bench {
         parts,
         goals: Vec::new(),
@@ -79,6 +71,7 @@ pub fn bench(path: &Path) -> Result<Option<Bench>> {
 fn of_document(document: Value) -> Result<Bench> {
     let list = |key: &str| document[key].as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().map(str::to_owned);
+    let sentence = |goal: &Value| text(&goal["sentence"]);
     let part = |value: Value| {
         let title = text(&value["title"]).unwrap_or_default();
         let subject = text(&value["subject"]);
@@ -86,10 +79,7 @@ fn of_document(document: Value) -> Result<Bench> {
     };
     Ok(Bench {
         parts: list("parts").into_iter().map(part).collect::<Result<_>>()?,
-        goals: list("goals")
-            .iter()
-            .filter_map(|goal| text(&goal["sentence"]))
-            .collect(),
+        goals: list("goals").iter().filter_map(sentence).collect(),
         left_out: list("left_out").iter().filter_map(text).collect(),
         document,
     })

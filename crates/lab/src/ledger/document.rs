@@ -18,7 +18,7 @@ pub struct Document {
     /// Version of the keys: [`SCHEMA`].
     pub schema: u32,
     /// Version of the rules by which rows were rejected when it was written; 0 in documents of before.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::run::is_zero")]
     pub rules: u32,
     /// The command line.
     pub command: String,
@@ -62,7 +62,7 @@ pub struct PlanRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
     /// Whether the test server used TLS; absent means no.
-    #[serde(default, skip_serializing_if = "no")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tls: bool,
     /// The test server's delay, as it is written on the command line.
     pub delay: Delay,
@@ -140,14 +140,6 @@ impl From<&Sweep> for PlanRecord {
             target: sweep.target.clone(),
         }
     }
-}
-
-fn is_zero(value: &u32) -> bool {
-    *value == 0
-}
-
-fn no(value: &bool) -> bool {
-    !value
 }
 
 /// Writes a `u64` as a string of digits.

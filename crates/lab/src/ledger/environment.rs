@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -91,24 +92,19 @@ impl Environment {
     /// Collects what can be found out about this machine. `root` is the project's folder, whose revision is read.
     pub fn collect(root: &Path, descriptors: u64, pinning: Option<Pinning>) -> Environment {
         let core = pinning.map_or(0, |pinning| pinning.client_core);
+        let governor = format!("/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor");
         Environment {
             date: Stamp::now().plain(),
             hecaton: env!("CARGO_PKG_VERSION").to_string(),
             test_server: None,
             revision: revision(root),
-            system: field("/etc/os-release", "PRETTY_NAME=")
-                .map(|name| name.trim_matches('"').to_string()),
+            system: field("/etc/os-release", "PRETTY_NAME="),
             kernel: read_line("/proc/sys/kernel/osrelease"),
-            processor: field("/proc/cpuinfo", "model name")
-                .map(|model| model.trim_start_matches([':', ' ']).to_string()),
+            processor: field("/proc/cpuinfo", "model name"),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
-            memory_kib: field("/proc/meminfo", "MemTotal:")
-                .and_then(|size| size.split_whitespace().next()?.parse().ok()),
-            governor: read_line(&format!(
-                "/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor"
-            )),
-            load_average: read_line("/proc/loadavg")
-                .and_then(|line| line.split(' ').next()?.parse().ok()),
+            memory_kib: first(field("/proc/meminfo", "MemTotal:")),
+            governor: read_line(&governor),
+            load_average: first(read_line("/proc/loadavg")),
             descriptors,
             pinning,
             clients: BTreeMap::new(),
@@ -116,18 +112,22 @@ impl Environment {
     }
 }
 
-/// The rest of the first line that begins with `key`, trimmed.
+/// The rest of the first line that begins with `key`, without what stands around the value.
 fn field(path: &str, key: &str) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
-    text.lines()
-        .find_map(|line| line.strip_prefix(key))
-        .map(|rest| rest.trim().to_string())
+    let rest = text.lines().find_map(|line| line.strip_prefix(key))?;
+    let value = rest.trim().trim_start_matches([':', ' ']);
+    Some(value.trim_matches('"').to_owned())
 }
 
 fn read_line(path: &str) -> Option<String> {
-    std::fs::read_to_string(path)
-        .ok()
-        .map(|text| text.trim().to_string())
+    let text = std::fs::read_to_string(path).ok()?;
+    Some(text.trim().to_owned())
+}
+
+/// The number that a line begins with.
+fn first<T: FromStr>(line: Option<String>) -> Option<T> {
+    line?.split_whitespace().next()?.parse().ok()
 }
 
 fn revision(root: &Path) -> Option<String> {
@@ -138,14 +138,8 @@ fn revision(root: &Path) -> Option<String> {
 }
 
 fn git(root: &Path, arguments: &[&str]) -> Option<String> {
-    let output = Command::new("git")
-        .arg("-C")
-        .arg(root)
-        .args(arguments)
-        .output()
-        .ok()?;
-    output
-        .status
-        .success()
-        .then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
+    let mut git = Command::new("git");
+    let output = git.arg("-C").arg(root).args(arguments).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    output.status.success().then(|| text.trim().to_owned())
 }

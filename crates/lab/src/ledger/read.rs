@@ -43,18 +43,13 @@ fn is_unfinished(path: &Path) -> bool {
 pub fn runs_below(folder: &Path) -> Result<Vec<(String, Document)>> {
     let mut runs = Vec::new();
     for run_folder in folders(folder)? {
-        let parts = if run_in(&run_folder).is_some() {
-            vec![run_folder]
-        } else {
-            folders(&run_folder)?
+        let parts = match run_in(&run_folder) {
+            Some(_) => vec![run_folder],
+            None => folders(&run_folder)?,
         };
         for part in parts.into_iter().filter(|part| run_in(part).is_some()) {
-            let name = part
-                .strip_prefix(folder)
-                .unwrap_or(&part)
-                .display()
-                .to_string();
-            runs.push((name, read(&part)?));
+            let name = part.strip_prefix(folder).unwrap_or(&part);
+            runs.push((name.display().to_string(), read(&part)?));
         }
     }
     Ok(runs)
@@ -67,11 +62,8 @@ pub fn runs_below(folder: &Path) -> Result<Vec<(String, Document)>> {
 pub fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
     let all =
         std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut found: Vec<PathBuf> = all
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir())
-        .collect();
+    let paths = all.flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = paths.filter(|path| path.is_dir()).collect();
     found.sort();
     Ok(found)
 }
@@ -168,13 +160,15 @@ fn renamed(value: Value) -> Value {
     match value {
         Value::String(name) if name == "raw" => BASELINE_LOADER.into(),
         Value::Array(items) => items.into_iter().map(renamed).collect(),
-        Value::Object(fields) => fields
-            .into_iter()
-            .map(|(key, value)| match key.as_str() {
-                "raw" => (BASELINE_LOADER.into(), renamed(value)),
-                _ => (key, renamed(value)),
-            })
-            .collect(),
+        Value::Object(fields) => {
+            let name = |key: String| match key.as_str() {
+                "raw" => BASELINE_LOADER.into(),
+                _ => key,
+            };
+            let fields = fields.into_iter();
+            let fields = fields.map(|(key, value)| (name(key), renamed(value)));
+            fields.collect()
+        }
         other => other,
     }
 }
@@ -185,13 +179,11 @@ fn rounds(file: &Path, plan: &PlanRecord) -> Result<Vec<Round>> {
     let text =
         std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    whole
-        .lines()
-        .map(|line| {
-            let mut round = renamed(serde_json::from_str(line)?);
-            usual.complete(&mut round);
-            serde_json::from_value(round)
-        })
-        .collect::<Result<_, _>>()
-        .with_context(|| format!("{} holds a line that is not a round", file.display()))
+    let read = |line| {
+        let mut round = renamed(serde_json::from_str(line)?);
+        usual.complete(&mut round);
+        serde_json::from_value(round)
+    };
+    let rounds: Result<_, serde_json::Error> = whole.lines().map(read).collect();
+    rounds.with_context(|| format!("{} holds a line that is not a round", file.display()))
 }

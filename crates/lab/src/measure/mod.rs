@@ -5,15 +5,15 @@
 
 mod record;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 
+use crate::findings::Findings;
 use crate::findings::words::listed;
-use crate::findings::{Findings, judge_run};
 use crate::ledger::{Document, Folder};
 use crate::plan::{ServiceTime, estimate, trials};
 use crate::report::{FullDocument, document};
@@ -44,7 +44,8 @@ pub struct Conditions {
 
 /// An event while it is measured.
 pub enum Progress<'a> {
-    /// It begins: so many rounds, and about how long they take. Nobody knows that yet of a service of the user's own.
+    /// It begins: so many rounds, and about how long they take at least. Nobody knows that yet of a service of the user's
+    /// own.
     Begun(u64, Option<Duration>),
     /// About how long it takes, for the user's service is as fast as this.
     ServiceTimed(Duration, ServiceTime),
@@ -52,6 +53,8 @@ pub enum Progress<'a> {
     Said(String),
     /// A round has been measured.
     Measured(&'a Round),
+    /// How long the rest takes, as far as the run has shown; and all of it, once each cell has had its first round.
+    Left(Duration, Option<Duration>),
 }
 
 /// A measured experiment, which is not yet on disk as a whole.
@@ -178,14 +181,4 @@ impl Measured {
             ),
         }
     }
-}
-
-/// The findings of a document by today's rules.
-fn findings(document: &Document) -> Findings {
-    judge_run(document)
-}
-
-/// A path as a person reads it.
-fn shown(path: &Path) -> String {
-    path.display().to_string()
 }

@@ -2,13 +2,13 @@
 
 use anyhow::{Error, Result};
 
-use super::{Conditions, Measured, Progress, findings, shown};
-use crate::findings::RULES;
+use super::{Conditions, Measured, Progress};
 use crate::findings::words::plural;
+use crate::findings::{RULES, judge_run};
 use crate::ledger::{ClientRecord, Document, Environment, Folder, PlanRecord, SCHEMA};
 use crate::plan::{estimate, trials};
 use crate::report;
-use crate::run::{self, DriverError, Event, Round, Seen};
+use crate::run::{self, DriverError, Event, Hello, Round, Seen};
 use crate::spec::{Experiment, Manifest, Sweep};
 
 /// The facts so far.
@@ -57,24 +57,16 @@ impl Record {
         sweep: &Sweep,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<()> {
+        let mut say = |words: String| progress(Progress::Said(words));
         match event {
-            Event::Started(hello) => {
-                let own = |manifest: &&Manifest| manifest.client == hello.name;
-                let record = ClientRecord::new(hello, sweep.clients.iter().find(own));
-                let clients = &mut self.document.environment.clients;
-                clients.insert(hello.name.clone(), record);
-            }
-            Event::NoBaselineLoader(why) => {
-                progress(Progress::Said(format!(
-                    "without the baseline loader: {why}"
-                )));
-            }
+            Event::Started(hello) => self.note_client(hello, sweep),
+            Event::NoBaselineLoader(why) => say(format!("without the baseline loader: {why}")),
             Event::LeftOut(why) => {
-                progress(Progress::Said(format!("left out: {why}")));
+                say(format!("left out: {why}"));
                 self.document.left_out.push(why);
             }
             Event::Broke(error) => {
-                progress(Progress::Said(format!("left out: {error}")));
+                say(format!("left out: {error}"));
                 self.leave_out(error, sweep);
             }
             Event::Ready(start) => self.document.starts.push(start),
@@ -83,26 +75,8 @@ impl Record {
                     progress(Progress::ServiceTimed(all, time));
                 }
             }
-            Event::Seen(client, invocation, seen) => {
-                let rounds = self.document.rounds.iter_mut();
-                let own = rounds
-                    .filter(|round| round.cell.client == client && round.invocation == invocation);
-                own.for_each(|round| round.facts.push(seen.clone().into()));
-            }
-            Event::Later(cell, later) => {
-                let mut rounds = self.document.rounds.iter_mut();
-                if let Some(last) = rounds.rfind(|round| round.cell == cell) {
-                    last.later = Some(later);
-                }
-            }
-            Event::Late(late) => {
-                let mut rounds = self.document.rounds.iter_mut();
-                let own =
-                    |round: &&mut Round| (&round.cell, round.block) == (&late.cell, late.block);
-                if let Some(logged) = rounds.rfind(own).and_then(|round| round.logged.as_mut()) {
-                    logged.late += late.lines;
-                }
-            }
+            Event::Seen(..) | Event::Later(..) | Event::Late(_) => self.note_of_rounds(event),
+            Event::Left(left, all) => progress(Progress::Left(left, all)),
             Event::Measured(round) => {
                 self.folder.append(&round)?;
                 progress(Progress::Measured(&round));
@@ -110,6 +84,38 @@ impl Record {
             }
         }
         Ok(())
+    }
+
+    fn note_client(&mut self, hello: &Hello, sweep: &Sweep) {
+        let own = |manifest: &&Manifest| manifest.client == hello.name;
+        let record = ClientRecord::new(hello, sweep.clients.iter().find(own));
+        let clients = &mut self.document.environment.clients;
+        clients.insert(hello.name.clone(), record);
+    }
+
+    /// Notes what became known of rounds that were measured before.
+    fn note_of_rounds(&mut self, event: Event<'_>) {
+        let mut rounds = self.document.rounds.iter_mut();
+        match event {
+            Event::Seen(client, invocation, seen) => {
+                let own = rounds
+                    .filter(|round| round.cell.client == client && round.invocation == invocation);
+                own.for_each(|round| round.facts.push(seen.clone().into()));
+            }
+            Event::Later(cell, later) => {
+                if let Some(last) = rounds.rfind(|round| round.cell == cell) {
+                    last.later = Some(later);
+                }
+            }
+            Event::Late(late) => {
+                let own =
+                    |round: &&mut Round| (&round.cell, round.block) == (&late.cell, late.block);
+                if let Some(logged) = rounds.rfind(own).and_then(|round| round.logged.as_mut()) {
+                    logged.late += late.lines;
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Marks the rounds of a client that broke: the rounds of the other clients were measured under other conditions.
@@ -134,7 +140,7 @@ impl Record {
     pub(super) fn whole(mut self) -> Measured {
         self.document.unfinished = None;
         Measured {
-            findings: findings(&self.document),
+            findings: judge_run(&self.document),
             folder: self.folder,
             document: self.document,
             broken: self.broken,
@@ -155,14 +161,14 @@ impl Record {
         let stamp = format!("INCOMPLETE {kept}/{planned}: the run ended early");
         let is = if kept == 1 { "is" } else { "are" };
         let rounds = plural(kept as u64, "round");
-        let note = match folder.finish(&report::document(&document, &findings(&document))) {
+        let note = match folder.finish(&report::document(&document, &judge_run(&document))) {
             Ok(path) => format!(
                 "{stamp}; its {rounds} {is} in {}, which `hecaton report` shows",
-                shown(&path)
+                path.display()
             ),
             Err(problem) => format!(
                 "{stamp}; its {rounds} {is} in {}, and run.json could not be written ({problem:#})",
-                shown(&folder.path().join("rounds.jsonl"))
+                folder.path().join("rounds.jsonl").display()
             ),
         };
         error.context(note)

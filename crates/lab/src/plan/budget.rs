@@ -1,4 +1,4 @@
-//! Estimates how long a sweep will take.
+//! Estimates how long a sweep will take, before anything of it was seen.
 
 use std::time::Duration;
 
@@ -47,8 +47,8 @@ impl ServiceTime {
     }
 }
 
-/// A guess of the whole run's length; it tends to be too long rather than too short. None for a service of the user's
-/// own, as long as nobody knows how fast it is.
+/// About the shortest that the whole run can take: what clients need to get ready is unknown until they do it. None for
+/// a service of the user's own, as long as nobody knows how fast it is.
 pub fn estimate(sweep: &Sweep, service: Option<ServiceTime>) -> Option<Duration> {
     let clients = (sweep.client_names().len() + usize::from(sweep.again().is_some())) as f64;
     let start = INVOCATION + warm_up(sweep);
@@ -67,7 +67,7 @@ pub fn estimate(sweep: &Sweep, service: Option<ServiceTime>) -> Option<Duration>
     };
     let measured = block * (f64::from(sweep.rounds) + proofs) + CALIBRATION * calibration;
     Some(Duration::from_secs_f64(
-        invocations + measured + later(sweep),
+        invocations + measured + later(sweep).as_secs_f64(),
     ))
 }
 
@@ -89,8 +89,8 @@ fn warm_up(sweep: &Sweep) -> f64 {
 }
 
 /// The look at every client after its last round.
-fn later(sweep: &Sweep) -> f64 {
-    sweep.clients.len() as f64 * LATER * warm_up(sweep)
+pub fn later(sweep: &Sweep) -> Duration {
+    Duration::from_secs_f64(sweep.clients.len() as f64 * LATER * warm_up(sweep))
 }
 
 /// One round of a load in seconds; none where the service's time is needed and unknown.

@@ -41,18 +41,12 @@ impl Layout {
                 wide,
             };
         }
-        let longest = |text: fn(&Bar) -> usize| {
-            chart
-                .groups
-                .iter()
-                .flat_map(|group| &group.bars)
-                .map(text)
-                .max()
-        };
-        let room = |text: fn(&Bar) -> usize| longest(text).unwrap_or(0) as f64 * CHARACTER + 16.0;
-        let names = room(|bar| bar.name.chars().count()).min(380.0);
-        let labels =
-            room(|bar| bar.label.chars().count()).max(chart.unit.len() as f64 * CHARACTER + 16.0);
+        let room = |longest: usize| longest as f64 * CHARACTER + 16.0;
+        let bars = || chart.groups.iter().flat_map(|group| &group.bars);
+        let names = bars().map(|bar| bar.name.chars().count()).max();
+        let names = room(names.unwrap_or(0)).min(380.0);
+        let labels = bars().map(|bar| bar.label.chars().count()).max();
+        let labels = room(labels.unwrap_or(0).max(chart.unit.len()));
         Layout {
             width: 940.0,
             step: 24.0,
@@ -110,21 +104,17 @@ pub(super) fn bars(chart: &Bars, wide: bool, id: &str) -> String {
     let layout = Layout::new(chart, wide);
     let mut svg = Svg::default();
     let mut y = legend(&mut svg, chart, &layout) + headroom(chart);
-    if wide {
-        svg.text("axis", xy(layout.plot.to + 10.0, y - 8.0), &chart.unit);
-    } else {
-        svg.text("axis end", xy(layout.width - 4.0, y - 8.0), &chart.unit);
-    }
+    let (class, x) = match wide {
+        true => ("axis", layout.plot.to + 10.0),
+        false => ("axis end", layout.width - 4.0),
+    };
+    svg.text(class, xy(x, y - 8.0), &chart.unit);
     for group in &chart.groups {
         y = draw_group(&mut svg, chart, group, &layout, y);
     }
-    svg.finish(
-        size(layout.width, y + 4.0),
-        id,
-        if wide { "wide" } else { "narrow" },
-        &chart.title,
-        &description(chart),
-    )
+    let (class, words) = (if wide { "wide" } else { "narrow" }, description(chart));
+    let size = size(layout.width, y + 4.0);
+    svg.finish(size, id, class, &chart.title, &words)
 }
 
 /// Draws a group with its upper edge at `top`, and returns where the next one begins.
@@ -186,11 +176,8 @@ fn description(chart: &Bars) -> String {
 
 /// Space above the first bar, for the unit of the figures or the ticks of ratios.
 fn headroom(chart: &Bars) -> f64 {
-    if chart.unit.is_empty() && chart.same.is_none() {
-        2.0
-    } else {
-        24.0
-    }
+    let has_none = chart.unit.is_empty() && chart.same.is_none();
+    if has_none { 2.0 } else { 24.0 }
 }
 
 /// Draws the legend and returns its height.
@@ -270,8 +257,9 @@ fn keys(chart: &Bars) -> Vec<Key<'_>> {
             Sign::Bold(words) => (None, "name", words),
             Sign::Name(words) => (None, "axis", words),
         };
+        let colour = Colour::None;
         Key {
-            colour: Colour::None,
+            colour,
             square,
             text,
             words,
@@ -282,16 +270,16 @@ fn keys(chart: &Bars) -> Vec<Key<'_>> {
 
 /// Colours begin again after six: those after them are drawn lighter.
 fn beam(place: usize) -> &'static str {
-    if place >= Colour::ALL {
-        "beam light"
-    } else {
-        "beam"
+    match place >= Colour::ALL {
+        true => "beam light",
+        false => "beam",
     }
 }
 
 fn draw(svg: &mut Svg, bar: &Bar, chart: &Bars, scale: &Scale, layout: &Layout) {
     let (down, thick) = layout.bar;
     let middle = down + thick / 2.0;
+    let (low, high) = (scale.at(bar.range.0), scale.at(bar.range.1));
     let end = scale.at(bar.value);
     match chart.same {
         None => {
@@ -302,79 +290,58 @@ fn draw(svg: &mut Svg, bar: &Bar, chart: &Bars, scale: &Scale, layout: &Layout) 
             };
             let width = end - layout.plot.from;
             svg.rect(class, xy(layout.plot.from, down), size(width, thick));
+            svg.limb("line whisker inner", low, end, middle);
+            svg.limb("line whisker", high, end, middle);
         }
         Some(same) => {
-            let (low, high) = (scale.at(1.0 - same), scale.at(1.0 + same));
-            svg.rect("band", xy(low, middle - 8.0), size(high - low, 16.0));
-            svg.line(
-                "base",
-                xy(scale.at(1.0), middle - 8.0),
-                xy(scale.at(1.0), middle + 8.0),
-            );
-            svg.line(
-                "line",
-                xy(scale.at(bar.range.0), middle),
-                xy(scale.at(bar.range.1), middle),
-            );
+            let (from, to) = (scale.at(1.0 - same), scale.at(1.0 + same));
+            svg.rect("band", xy(from, middle - 8.0), size(to - from, 16.0));
+            let one = scale.at(1.0);
+            svg.line("base", xy(one, middle - 8.0), xy(one, middle + 8.0));
+            svg.line("line", xy(low, middle), xy(high, middle));
             svg.marker(bar.colour, xy(end, middle), "");
         }
-    }
-    if chart.same.is_none() {
-        let (low, high) = (scale.at(bar.range.0), scale.at(bar.range.1));
-        svg.limb("line whisker inner", low, end, middle);
-        svg.limb("line whisker", high, end, middle);
     }
     if let Some(predicted) = bar.predicted {
         let x = scale.at(predicted);
         svg.line("mark", xy(x, down - 3.0), xy(x, down + thick + 3.0));
     }
-    let name = if bar.ours { "name" } else { "axis" };
-    let room = ((layout.plot.from - 16.0) / CHARACTER).round() as usize;
-    match layout.wide {
-        true => {
-            svg.text(
-                &format!("{name} end"),
-                xy(layout.plot.from - 8.0, 16.0),
-                &shortened(&bar.name, room.max(4)),
-            );
-            svg.text("tick", xy(layout.plot.to + 10.0, 16.0), &bar.label);
-        }
-        false => {
-            let left = (layout.width / 6.4) as usize - bar.label.chars().count();
-            svg.text(name, xy(2.0, 15.0), &shortened(&bar.name, left.max(10)));
-            svg.text("tick end", xy(layout.width - 4.0, 15.0), &bar.label);
-        }
+    label(svg, bar, layout);
+}
+
+/// Writes the name of a bar and its figures: at its ends, or above it.
+fn label(svg: &mut Svg, bar: &Bar, layout: &Layout) {
+    let class = if bar.ours { "name" } else { "axis" };
+    let plot = layout.plot;
+    if layout.wide {
+        let room = ((plot.from - 16.0) / CHARACTER).round() as usize;
+        let name = shortened(&bar.name, room.max(4));
+        svg.text(&format!("{class} end"), xy(plot.from - 8.0, 16.0), &name);
+        svg.text("tick", xy(plot.to + 10.0, 16.0), &bar.label);
+    } else {
+        let left = (layout.width / 6.4) as usize - bar.label.chars().count();
+        svg.text(class, xy(2.0, 15.0), &shortened(&bar.name, left.max(10)));
+        svg.text("tick end", xy(layout.width - 4.0, 15.0), &bar.label);
     }
 }
 
 /// Ratios at the top, with lines from there down; bars that begin at 0 say their figures themselves.
-fn axis(
-    svg: &mut Svg,
-    scale: &Scale,
-    Span {
-        from: top,
-        to: bottom,
-    }: Span,
-) {
+fn axis(svg: &mut Svg, scale: &Scale, heights: Span) {
     let Scale::Ratios { low, high, plot } = scale else {
         return;
     };
+    let (top, bottom) = (heights.from, heights.to);
     let mut free_from = f64::MIN;
     // 1 is always shown; the others stand where space is left.
     let one = scale.at(1.0);
-    for tick in TICKS
-        .into_iter()
-        .filter(|tick| (*low..=*high).contains(tick))
-    {
+    let ticks = TICKS.into_iter();
+    for tick in ticks.filter(|tick| (*low..=*high).contains(tick)) {
         let x = scale.at(tick);
         if tick != 1.0 && (x < free_from || (x - one).abs() < TICK) {
             continue;
         }
-        svg.line(
-            if tick == 1.0 { "base" } else { "grid" },
-            xy(x, top),
-            xy(x, bottom),
-        );
+        let class = if tick == 1.0 { "base" } else { "grid" };
+        svg.line(class, xy(x, top), xy(x, bottom));
         let middle = x.clamp(plot.from + TICK / 2.0, plot.to - TICK / 2.0);
         svg.text("tick middle", xy(middle, top - 4.0), &format!("{tick}×"));
         free_from = middle + TICK;

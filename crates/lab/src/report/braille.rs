@@ -3,7 +3,7 @@
 use super::scale::{Linear, Spread, tick_label, ticks};
 use super::style::Style;
 use super::terminal::clean;
-use crate::views::form::{Across, Lines, Series, Stroke};
+use crate::views::form::{Across, Lines, Point, Series, Stroke};
 
 const HEIGHT: usize = 12;
 
@@ -29,45 +29,21 @@ struct Canvas {
 
 /// Draws the first plot without its bounds, whose scale would flatten the others; empty without points.
 pub(super) fn braille(chart: &Lines, style: &Style) -> Vec<String> {
-    let drawn = |series: &&Series| series.stroke != Stroke::Bound && !series.points.is_empty();
-    let series: Vec<&Series> = chart
-        .plots
-        .iter()
-        .take(1)
-        .flat_map(|plot| &plot.series)
-        .filter(drawn)
-        .collect();
-    let most = series
-        .iter()
-        .flat_map(|s| &s.points)
-        .map(|point| point.y)
-        .fold(0.0, f64::max);
-    if series.is_empty() || most <= 0.0 {
+    let Some(plot) = chart.plots.first() else {
+        return Vec::new();
+    };
+    let is_drawn = |it: &&Series| it.stroke != Stroke::Bound && !it.points.is_empty();
+    let series: Vec<&Series> = plot.series.iter().filter(is_drawn).collect();
+    let points = series.iter().flat_map(|series| &series.points);
+    let most = points.map(|point| point.y).fold(0.0, f64::max);
+    if most <= 0.0 {
         return Vec::new();
     }
     let axis = ticks(most, 4);
     let top = axis.last().copied().unwrap_or(most);
-    let mut canvas = Canvas::new(style.width - MARGIN - 2);
-    let across = spread(&chart.across, canvas.width * 2);
-    let up = up(top);
-    let points = |series: &Series| -> Vec<(f64, f64)> {
-        series
-            .points
-            .iter()
-            .map(|point| (across.at(point.x), up.at(point.y)))
-            .collect()
-    };
-    for series in &series {
-        canvas.line(&points(series), series.colour.place());
-    }
-    for series in &series {
-        canvas.markers(&points(series), series.colour.place(), style.unicode);
-    }
-    let mut lines = legend(
-        &format!("{} over {}", chart.plots[0].title, chart.across.title),
-        &series,
-        style,
-    );
+    let canvas = Canvas::drawn(&series, &chart.across, up(top), style);
+    let title = format!("{} over {}", plot.title, chart.across.title);
+    let mut lines = legend(&title, &series, style);
     lines.extend(canvas.lines(&axis, top, style));
     lines.extend(horizontal_axis(&chart.across, canvas.width, style));
     lines
@@ -123,10 +99,9 @@ fn horizontal_axis(across: &Across, width: usize, style: &Style) -> [String; 2] 
             labels = format!("{labels:start$}{text}");
         }
     }
-    let (corner, line) = if style.unicode {
-        ('└', "─")
-    } else {
-        ('+', "-")
+    let (corner, line) = match style.unicode {
+        true => ('└', "─"),
+        false => ('+', "-"),
     };
     [
         format!("{:>MARGIN$} {corner}{}", "", line.repeat(width)),
@@ -140,6 +115,21 @@ impl Canvas {
             width,
             spots: vec![Spot::default(); width * HEIGHT],
         }
+    }
+
+    /// All lines, and above them the markers.
+    fn drawn(series: &[&Series], across: &Across, up: Linear, style: &Style) -> Canvas {
+        let mut canvas = Canvas::new(style.width - MARGIN - 2);
+        let across = spread(across, canvas.width * 2);
+        let at = |point: &Point| (across.at(point.x), up.at(point.y));
+        let points = |it: &&Series| it.points.iter().map(at).collect::<Vec<_>>();
+        for it in series {
+            canvas.line(&points(it), it.colour.place());
+        }
+        for it in series {
+            canvas.markers(&points(it), it.colour.place(), style.unicode);
+        }
+        canvas
     }
 
     fn spot(&mut self, x: f64, y: f64) -> Option<&mut Spot> {
@@ -179,9 +169,8 @@ impl Canvas {
 
     fn lines(&self, axis: &[f64], top: f64, style: &Style) -> Vec<String> {
         let label = |row: usize| {
-            let tick = axis
-                .iter()
-                .find(|tick| (up(top).at(**tick) / 4.0) as usize == row);
+            let mut ticks = axis.iter();
+            let tick = ticks.find(|tick| (up(top).at(**tick) / 4.0) as usize == row);
             tick.map(|tick| tick_label(*tick, top)).unwrap_or_default()
         };
         let bar = |label: &str| match (style.unicode, label.is_empty()) {
@@ -194,11 +183,8 @@ impl Canvas {
             let drawn: String = spots.iter().map(|spot| spot.draw(style)).collect();
             format!("{label:>MARGIN$} {}{}", bar(&label), drawn.trim_end())
         };
-        self.spots
-            .chunks(self.width)
-            .enumerate()
-            .map(line)
-            .collect()
+        let rows = self.spots.chunks(self.width);
+        rows.enumerate().map(line).collect()
     }
 }
 

@@ -6,11 +6,8 @@ use serde_json::Value;
 /// field can hold it.
 pub(super) fn csv(records: &[Value]) -> String {
     let mut names: Vec<&String> = Vec::new();
-    for key in records
-        .iter()
-        .filter_map(Value::as_object)
-        .flat_map(|record| record.keys())
-    {
+    let objects = records.iter().filter_map(Value::as_object);
+    for key in objects.flat_map(|record| record.keys()) {
         let is_object = records.iter().any(|record| record[key].is_object());
         if !is_object && !names.contains(&key) {
             names.push(key);

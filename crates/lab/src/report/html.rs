@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::bars::bars;
 use super::lines::{lines, wide};
+use super::terminal::clean;
 use crate::findings::words::moment;
 use crate::findings::{Fact, Tone};
 use crate::views::form::{Block, Chart, Column, Line, Look, Media, Section, Table, Verdict, View};
@@ -43,16 +44,7 @@ pub(super) fn html(view: &View) -> String {
     );
     let page = page.into_string();
     let (start, end) = page.rsplit_once('\0').unwrap_or((&page, ""));
-    let start: String = start
-        .chars()
-        .map(|c| {
-            if c.is_control() && c != '\n' {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        })
-        .collect();
+    let start = clean(start);
     let data = data(view, LARGEST.saturating_sub(start.len() + end.len()));
     format!("{start}{data}{end}\n")
 }

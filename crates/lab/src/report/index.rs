@@ -39,17 +39,14 @@ const OTHER: &str = "Other measurements";
 pub fn index(entries: &[Entry]) -> String {
     let mut groups: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
     for entry in entries {
-        groups
-            .entry(entry.question(entries))
-            .or_default()
-            .push(entry);
+        let question = entry.question(entries);
+        groups.entry(question).or_default().push(entry);
     }
     let mut groups: Vec<(&str, Vec<&Entry>)> = groups.into_iter().collect();
     for (_, entries) in &mut groups {
         entries.sort_by(|a, b| {
-            b.folder()
-                .cmp(a.folder())
-                .then_with(|| a.depth().cmp(&b.depth()))
+            let depth = || a.depth().cmp(&b.depth());
+            b.folder().cmp(a.folder()).then_with(depth)
         });
     }
     groups.sort_by_key(|(question, _)| *question == OTHER);

@@ -3,7 +3,7 @@
 use super::geometry::{Position, Span, size, span, xy};
 use super::scale::{Spread, Upright, between, tick_label, ticks};
 use super::svg::Svg;
-use crate::views::form::{Colour, Lines, Plot, Point, Series, Stroke};
+use crate::views::form::{Colour, Lines, NARROW, Plot, Point, Series, Stroke};
 
 /// Where plots begin, from the left, and how far from the right they end.
 const LEFT: f64 = 46.0;
@@ -26,6 +26,9 @@ const WIDE: f64 = 940.0;
 
 /// Height of such a name.
 const NAME: f64 = 15.0;
+
+/// From a plot to the next one.
+const GAP: f64 = 38.0;
 
 /// Where a chart has the names of its lines, and the space that this leaves.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,8 +75,8 @@ fn drawn(chart: &Lines, id: &str, place: Names, class: &str) -> String {
     if chart.band.is_some() {
         top += 16.0;
     }
-    let gaps = 38.0 * chart.plots.len().saturating_sub(1) as f64;
     let heights = chart.plots.iter().map(|plot| height(plot, place));
+    let gaps = GAP * chart.plots.len().saturating_sub(1) as f64;
     let bottom = top + heights.sum::<f64>() + gaps;
     if let Some((x, words)) = &chart.band {
         band(&mut svg, across.at(*x), span(top, bottom), words, right);
@@ -83,24 +86,15 @@ fn drawn(chart: &Lines, id: &str, place: Names, class: &str) -> String {
         let area = Area { top, bottom, right };
         let up = draw(&mut svg, plot, across, area);
         if let Some(up) = up.filter(|_| place == Names::AtEnds) {
-            names(
-                &mut svg,
-                plot,
-                |last| xy(across.at(last.x), up.at(last.y)),
-                area,
-            );
+            let at = |last: &Point| xy(across.at(last.x), up.at(last.y));
+            names(&mut svg, plot, at, area);
         }
-        top = bottom + 38.0;
+        top = bottom + GAP;
     }
     ticks_across(&mut svg, chart, across, bottom + 17.0);
     svg.text("axis end", xy(right, bottom + 34.0), chart.across.title);
-    svg.finish(
-        size(width, bottom + 42.0),
-        id,
-        class,
-        &chart.title,
-        &chart.words,
-    )
+    let size = size(width, bottom + 42.0);
+    svg.finish(size, id, class, &chart.title, &chart.words)
 }
 
 /// The width of a chart, and where its plots end.
@@ -108,7 +102,7 @@ fn widths(chart: &Lines, place: Names) -> (f64, f64) {
     let all = chart.plots.iter().flat_map(|plot| &plot.series);
     let longest = all.map(|series| series.name.chars().count()).max();
     match place {
-        Names::Above => (chart.width, chart.width - RIGHT),
+        Names::Above => (NARROW, NARROW - RIGHT),
         Names::AtEnds => {
             let names = longest.unwrap_or(0) as f64 * WIDE_CHARACTER + LEAD + 4.0;
             (WIDE, WIDE - names)
@@ -152,14 +146,11 @@ fn names(svg: &mut Svg, plot: &Plot, at: impl Fn(&Point) -> Position, area: Area
 /// Places in ascending order, as near to those that are wanted as they can be, with this distance between them.
 fn apart(wanted: &[f64], distance: f64, within: Span) -> Vec<f64> {
     let mut free_from = within.from;
-    let mut places: Vec<f64> = wanted
-        .iter()
-        .map(|y| {
-            let place = y.max(free_from);
-            free_from = place + distance;
-            place
-        })
-        .collect();
+    let mut places = wanted.to_vec();
+    for place in &mut places {
+        *place = place.max(free_from);
+        free_from = *place + distance;
+    }
     let mut free_to = within.to;
     for place in places.iter_mut().rev() {
         *place = place.min(free_to);
@@ -209,15 +200,13 @@ fn draw(svg: &mut Svg, plot: &Plot, across: Spread, area: Area) -> Option<Uprigh
     let Area { top, bottom, right } = area;
     svg.text("axis", xy(2.0, top - 14.0), &plot.title);
     let points = || plot.series.iter().flat_map(|series| &series.points);
-    let most = points()
-        .map(|point| point.range.1.max(point.y))
-        .fold(plot.most, f64::max);
+    let highest = points().map(|point| point.range.1.max(point.y));
+    let most = highest.fold(plot.most, f64::max);
     if most <= 0.0 {
         return None;
     }
-    let least = points()
-        .map(|point| point.range.0.min(point.y))
-        .fold(most, f64::min);
+    let lowest = points().map(|point| point.range.0.min(point.y));
+    let least = lowest.fold(most, f64::min);
     let up = Upright::new(span(least, most), plot.ticks, plot.log, span(bottom, top));
     for (place, tick) in up.ticks.iter().enumerate() {
         let (y, class) = (up.at(*tick), if place == 0 { "base" } else { "grid" });
@@ -226,10 +215,8 @@ fn draw(svg: &mut Svg, plot: &Plot, across: Spread, area: Area) -> Option<Uprigh
     }
     let many = has_many(plot);
     // Bounds first, so that they lie behind what they bound.
-    let (bounds, others): (Vec<&Series>, Vec<&Series>) = plot
-        .series
-        .iter()
-        .partition(|series| series.stroke == Stroke::Bound);
+    let is_bound = |series: &&Series| series.stroke == Stroke::Bound;
+    let (bounds, others): (Vec<&Series>, Vec<&Series>) = plot.series.iter().partition(is_bound);
     for series in bounds.into_iter().chain(others) {
         svg.group(&[("class", &series.colour.class())], |svg| {
             draw_series(svg, series, across, &up, many)
@@ -241,24 +228,18 @@ fn draw(svg: &mut Svg, plot: &Plot, across: Spread, area: Area) -> Option<Uprigh
 fn draw_series(svg: &mut Svg, series: &Series, across: Spread, up: &Upright, many: bool) {
     let at = |point: &Point| xy(across.at(point.x), up.at(point.y));
     if series.stroke != Stroke::Marks {
-        svg.path(
-            stroke(series, many),
-            &series.points.iter().map(at).collect::<Vec<_>>(),
-        );
+        let line: Vec<Position> = series.points.iter().map(at).collect();
+        svg.path(stroke(series, many), &line);
     }
-    let (hinted, plain): (Vec<&Point>, Vec<&Point>) =
-        series.points.iter().partition(|it| !it.hint.is_empty());
     if series.stroke != Stroke::Bound {
+        let (hinted, plain): (Vec<&Point>, Vec<&Point>) =
+            series.points.iter().partition(|it| !it.hint.is_empty());
         svg.dots(&plain.into_iter().map(at).collect::<Vec<_>>());
-    }
-    for point in hinted
-        .into_iter()
-        .filter(|_| series.stroke != Stroke::Bound)
-    {
-        let x = across.at(point.x);
-        let range = span(up.at(point.range.0), up.at(point.range.1));
-        svg.interval("bar", x, range);
-        svg.marker(series.colour, at(point), &point.hint);
+        for point in hinted {
+            let range = span(up.at(point.range.0), up.at(point.range.1));
+            svg.interval("bar", across.at(point.x), range);
+            svg.marker(series.colour, at(point), &point.hint);
+        }
     }
     for point in &series.crosses {
         svg.cross(xy(across.at(point.x), up.bottom() - 8.0), &point.hint);

@@ -55,27 +55,12 @@ fn written(block: &Block, view: &View) -> String {
 fn of(table: &Table) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let side = |words: bool| if words { "---" } else { "---:" }.to_owned();
+    let columns = || table.columns.iter();
     let mut text = String::from("\n\n");
-    text += &line(
-        table
-            .columns
-            .iter()
-            .map(|column| escaped(&column.title(" ")))
-            .collect(),
-    );
-    text += &line(
-        table
-            .columns
-            .iter()
-            .map(|column| side(column.words))
-            .collect(),
-    );
-    for cells in table
-        .lines
-        .iter()
-        .map(|line| &line.cells)
-        .chain(&table.foot)
-    {
+    text += &line(columns().map(|it| escaped(&it.title(" "))).collect());
+    text += &line(columns().map(|it| side(it.words)).collect());
+    let lines = table.lines.iter().map(|line| &line.cells);
+    for cells in lines.chain(&table.foot) {
         text += &line(cells.iter().map(|cell| escaped(cell)).collect());
     }
     for note in table.explained() {

@@ -6,11 +6,8 @@ use crate::views::form::Across;
 /// Round numbers from 0 to at least `most`. The steps are 1, 2, 2.5 or 5 times a power of ten that need `fewest` to
 /// `fewest` + 3 ticks. The step with the least space above the data is taken.
 pub(super) fn ticks(most: f64, fewest: usize) -> Vec<f64> {
-    let most = if most.is_finite() && most > 0.0 {
-        most
-    } else {
-        1.0
-    };
+    let is_usual = most.is_finite() && most > 0.0;
+    let most = if is_usual { most } else { 1.0 };
     let power = 10f64.powf((most / fewest as f64).log10().floor());
     let steps_of = |step: f64| (most / step - 1e-9).ceil() as usize;
     let fitting = [0.25, 0.5, 1.0, 2.0, 2.5, 5.0, 10.0]
@@ -67,10 +64,9 @@ impl Upright {
     /// An axis that spans these values, which are above 0 with `log`, at these heights.
     pub(super) fn new(values: Span, steps: usize, log: bool, heights: Span) -> Upright {
         let log = log && values.from > 0.0;
-        let ticks = if log {
-            decades(values.from, values.to)
-        } else {
-            ticks(values.to, steps)
+        let ticks = match log {
+            true => decades(values.from, values.to),
+            false => ticks(values.to, steps),
         };
         let scale = Spread::over(&ticks, log, heights);
         Upright { ticks, scale }
@@ -87,14 +83,8 @@ impl Upright {
 
     /// The label of a tick: all in one unit, or each in its own on a logarithmic axis.
     pub(super) fn label(&self, tick: f64) -> String {
-        tick_label(
-            tick,
-            if self.scale.log {
-                tick
-            } else {
-                self.scale.high
-            },
-        )
+        let is_log = self.scale.log;
+        tick_label(tick, if is_log { tick } else { self.scale.high })
     }
 }
 
@@ -109,12 +99,10 @@ fn decades(least: f64, most: f64) -> Vec<f64> {
     let all: Vec<(f64, bool)> = (power(least)..=power(most) + 1)
         .flat_map(|power| [1.0, 2.0, 5.0].map(|factor| (factor * 10f64.powi(power), factor == 1.0)))
         .collect();
-    let first = all
-        .iter()
-        .rposition(|(tick, _)| *tick <= least * (1.0 + 1e-9));
-    let last = all
-        .iter()
-        .position(|(tick, _)| *tick >= most * (1.0 - 1e-9));
+    let mut ticks = all.iter();
+    let first = ticks.rposition(|(tick, _)| *tick <= least * (1.0 + 1e-9));
+    let mut ticks = all.iter();
+    let last = ticks.position(|(tick, _)| *tick >= most * (1.0 - 1e-9));
     let (first, last) = (first.unwrap_or(0), last.unwrap_or(all.len() - 1));
     let dense = (most / least).log10() < 2.0;
     let shown = |index: usize, is_power: bool| dense || is_power || index == first || index == last;

@@ -65,29 +65,38 @@ impl Style {
         if self.unicode {
             return text;
         }
-        text.chars()
-            .fold(String::with_capacity(text.len()), |mut out, character| {
-                match character {
-                    '–' => out.push('-'),
-                    '×' => out.push('x'),
-                    '…' => out.push_str("..."),
-                    '◀' => out.push('<'),
-                    '✗' => out.push('x'),
-                    '\u{a0}' => out.push(' '),
-                    '·' | '−' => out.push('-'),
-                    '÷' => out.push('/'),
-                    '’' => out.push('\''),
-                    '“' | '”' => out.push('"'),
-                    '→' => out.push_str("->"),
-                    '±' => out.push_str("+-"),
-                    '›' => out.push('>'),
-                    'µ' => out.push('u'),
-                    c if c.is_ascii() => out.push(c),
-                    _ => out.push('?'),
-                }
-                out
-            })
+        text.chars().fold(String::with_capacity(text.len()), with)
     }
+}
+
+/// A text with another character, in ASCII.
+fn with(mut text: String, character: char) -> String {
+    match ascii(character) {
+        None => text.push(character),
+        Some(other) => text.push_str(other),
+    }
+    text
+}
+
+/// What stands for a character where there is ASCII alone; none if it is ASCII. A `?` would be taken for a doubt.
+fn ascii(character: char) -> Option<&'static str> {
+    Some(match character {
+        '–' | '·' | '−' => "-",
+        '×' | '✗' => "x",
+        '…' => "...",
+        '◀' => "<",
+        '↻' => "@",
+        '\u{a0}' => " ",
+        '÷' => "/",
+        '’' => "'",
+        '“' | '”' => "\"",
+        '→' => "->",
+        '±' => "+-",
+        '›' => ">",
+        'µ' => "u",
+        other if other.is_ascii() => return None,
+        _ => "?",
+    })
 }
 
 #[cfg(test)]
@@ -114,6 +123,17 @@ mod tests {
         };
         let said = style.plain("A ÷ B: 1.5× [1.0–2.0], ±2\u{a0}% → “x’s”".to_owned());
         assert_eq!(said, "A / B: 1.5x [1.0-2.0], +-2 % -> \"x's\"");
+    }
+
+    #[test]
+    fn each_sign_of_a_row_is_another_one_in_ascii() {
+        let signs: Vec<String> = crate::views::SIGNS
+            .iter()
+            .map(|(sign, _)| sign.chars().fold(String::new(), with))
+            .collect();
+        assert!(!signs.iter().any(|sign| sign.contains('?')), "{signs:?}");
+        let distinct: std::collections::HashSet<&String> = signs.iter().collect();
+        assert_eq!(distinct.len(), signs.len(), "{signs:?}");
     }
 
     #[test]

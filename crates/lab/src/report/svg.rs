@@ -60,20 +60,15 @@ impl Svg {
             escape(words),
             self.inner
         );
-        let (view, named) = (
-            format!("0 0 {} {}", n(size.width), n(size.height)),
-            format!("{id}t {id}d"),
-        );
-        tag(
-            "svg",
-            &[
-                ("class", class),
-                ("viewBox", &view),
-                ("role", "img"),
-                ("aria-labelledby", &named),
-            ],
-            &inner,
-        )
+        let view = format!("0 0 {} {}", n(size.width), n(size.height));
+        let named = format!("{id}t {id}d");
+        let attributes = [
+            ("class", class),
+            ("viewBox", &view),
+            ("role", "img"),
+            ("aria-labelledby", &named),
+        ];
+        tag("svg", &attributes, &inner)
     }
 
     fn add(&mut self, name: &str, attributes: &[(&str, &str)], inner: &str) {
@@ -141,11 +136,8 @@ impl Svg {
 
     /// `class` decides colour, weight and anchor (`end`, `middle`).
     pub(super) fn text(&mut self, class: &str, Position { x, y }: Position, text: &str) {
-        self.add(
-            "text",
-            &[("class", class), ("x", &n(x)), ("y", &n(y))],
-            &escape(text),
-        );
+        let attributes = [("class", class), ("x", &n(x)), ("y", &n(y))];
+        self.add("text", &attributes, &escape(text));
     }
 
     /// The shape of one of several, with a tooltip when `hint` is not empty.
@@ -154,28 +146,21 @@ impl Svg {
         // Colours that are used again have hollow shapes where they had full ones, and full ones where they had hollow
         // ones.
         let again = colour.round() % 2 == 1;
-        let class = if colour == Colour::Grey || (place >= 4) != again {
-            "m hollow"
-        } else {
-            "m"
-        };
+        let is_hollow = colour == Colour::Grey || (place >= 4) != again;
+        let class = if is_hollow { "m hollow" } else { "m" };
         self.hinted(class, &format!("M{} {}{}", n(x), n(y), shape(place)), hint);
     }
 
     /// A cross, for a row that is not ranked.
     pub(super) fn cross(&mut self, Position { x, y }: Position, hint: &str) {
-        self.hinted(
-            "cross",
-            &format!("M{} {}m-4-4l8 8m0-8l-8 8", n(x), n(y)),
-            hint,
-        );
+        let data = format!("M{} {}m-4-4l8 8m0-8l-8 8", n(x), n(y));
+        self.hinted("cross", &data, hint);
     }
 
     fn hinted(&mut self, class: &str, data: &str, hint: &str) {
-        let title = if hint.is_empty() {
-            String::new()
-        } else {
-            tag("title", &[], &escape(hint))
+        let title = match hint {
+            "" => String::new(),
+            hint => tag("title", &[], &escape(hint)),
         };
         self.add("path", &[("class", class), ("d", data)], &title);
     }

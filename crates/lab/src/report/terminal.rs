@@ -66,11 +66,8 @@ fn said(verdicts: &[Verdict], view: &View, style: &Style) -> Vec<String> {
     let warnings = warnings.flat_map(|fact| wrapped(&fact.words, "! ", style));
     let warnings = warnings.map(|line| style.warn(&line));
     let sentence = |verdict: &Verdict| {
-        wrapped(
-            &format!("{}{}", verdict.subject, verdict.words),
-            "- ",
-            style,
-        )
+        let words = format!("{}{}", verdict.subject, verdict.words);
+        wrapped(&words, "- ", style)
     };
     warnings.chain(verdicts.iter().flat_map(sentence)).collect()
 }
@@ -86,41 +83,33 @@ fn drawn_chart(chart: &Chart, style: &Style) -> Vec<String> {
 
 /// The table without what does not fit: columns and intervals by rank, then the ends of names.
 fn fitting(mut table: Table, style: &Style) -> Table {
+    let colourless = Style {
+        color: false,
+        ..*style
+    };
     loop {
-        let widest = drawn(
-            &table,
-            &Style {
-                color: false,
-                ..*style
-            },
-        );
-        let widest = widest
-            .iter()
-            .map(|line| line.chars().count())
-            .max()
-            .unwrap_or(0);
-        if widest <= style.width {
+        let lines = drawn(&table, &colourless);
+        let widest = lines.iter().map(|line| line.chars().count()).max();
+        let excess = widest.unwrap_or(0).saturating_sub(style.width);
+        if excess == 0 {
             return table;
         }
         let columns = table.columns.iter().enumerate();
         let ranks = columns.flat_map(|(position, column)| {
-            [
-                (column.rank, position, true),
-                (column.interval_rank, position, false),
-            ]
+            let intervals = (column.interval_rank, position, false);
+            [(column.rank, position, true), intervals]
         });
-        let least = ranks
-            .filter(|(rank, ..)| *rank > 0)
-            .max_by_key(|(rank, position, _)| (*rank, *position));
+        let ranks = ranks.filter(|(rank, ..)| *rank > 0);
+        let least = ranks.max_by_key(|(rank, position, _)| (*rank, *position));
         let longest = names(&table).max().unwrap_or(0);
         match least {
             Some((rank, ..)) if rank <= WANTED && longest > SHORT => {
-                shorten_names(&mut table, widest - style.width, SHORT);
+                shorten_names(&mut table, excess, SHORT);
             }
             Some((_, position, true)) => leave_out(&mut table, position),
             Some((_, position, false)) => leave_out_intervals(&mut table, position),
             None => {
-                shorten_names(&mut table, widest - style.width, SHORTEST);
+                shorten_names(&mut table, excess, SHORTEST);
                 return table;
             }
         }
@@ -175,14 +164,7 @@ pub(super) fn shortened(name: &str, room: usize) -> String {
 
 /// The lines of a table without frames: words stand left, figures right.
 fn drawn(table: &Table, style: &Style) -> Vec<String> {
-    let rule = if style.unicode { '─' } else { '-' };
-    let mut drawn = comfy_table::Table::new();
-    let plain = || ContentLineStyle::none().junction(' ');
-    let look = TableStyle::new()
-        .header_lines(plain())
-        .content_lines(plain());
-    drawn.load_style(look.header_separator(LineStyle::none().fill(rule).junction(rule)));
-    drawn.set_content_arrangement(ContentArrangement::Disabled);
+    let mut drawn = without_frames(style);
     if table.columns.iter().any(|column| !column.title.is_empty()) {
         drawn.set_header(table.columns.iter().map(|column| clean(&column.title)));
     }
@@ -205,25 +187,31 @@ fn drawn(table: &Table, style: &Style) -> Vec<String> {
     }
     for (column, form) in drawn.column_iter_mut().zip(&table.columns) {
         column.set_padding((0, 1));
-        let side = if form.words {
-            CellAlignment::Left
-        } else {
-            CellAlignment::Right
-        };
-        column.set_cell_alignment(side);
+        column.set_cell_alignment(match form.words {
+            true => CellAlignment::Left,
+            false => CellAlignment::Right,
+        });
     }
-    let lines: Vec<String> = drawn
-        .lines()
-        .map(|line| format!("  {line}").trim_end().to_owned())
-        .collect();
+    let lines = drawn.lines().map(|line| format!("  {line}"));
+    let mut lines: Vec<String> = lines.map(|line| line.trim_end().to_owned()).collect();
     let heads = lines.len() - looks.len().min(lines.len());
-    let bold =
-        |(position, line): (usize, String)| match position.checked_sub(heads).map(|row| looks[row])
-        {
-            Some(Look::Recommended) => style.bold(&line),
-            _ => line,
-        };
-    lines.into_iter().enumerate().map(bold).collect()
+    let rows = lines[heads..].iter_mut().zip(looks);
+    for (line, _) in rows.filter(|(_, look)| *look == Look::Recommended) {
+        *line = style.bold(line);
+    }
+    lines
+}
+
+/// An empty table with a rule below its heads, and spaces between its columns.
+fn without_frames(style: &Style) -> comfy_table::Table {
+    let rule = if style.unicode { '─' } else { '-' };
+    let plain = || ContentLineStyle::none().junction(' ');
+    let look = TableStyle::new().header_lines(plain());
+    let look = look.content_lines(plain());
+    let mut table = comfy_table::Table::new();
+    table.load_style(look.header_separator(LineStyle::none().fill(rule).junction(rule)));
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table
 }
 
 /// Breaks at spaces; the first line begins with `lead`, the others with the same indent.
@@ -238,38 +226,23 @@ pub fn wrapped(text: &str, lead: &str, style: &Style) -> Vec<String> {
             _ => lines.push(word),
         }
     }
-    let lead = |position: usize| {
-        if position == 0 {
-            lead.to_owned()
-        } else {
-            " ".repeat(lead.chars().count())
-        }
-    };
+    let indent = " ".repeat(lead.chars().count());
+    let leads = std::iter::once(lead).chain(std::iter::repeat(&*indent));
+    let lines = lines.iter().zip(leads);
     lines
-        .iter()
-        .enumerate()
-        .map(|(position, line)| format!("  {}{line}", lead(position)))
+        .map(|(line, lead)| format!("  {lead}{line}"))
         .collect()
 }
 
 /// A word in parts that fit in a line.
 fn pieces(word: &str, room: usize) -> Vec<String> {
     let characters: Vec<char> = word.chars().collect();
-    characters
-        .chunks(room)
-        .map(|piece| piece.iter().collect())
-        .collect()
+    let pieces = characters.chunks(room);
+    pieces.map(|piece| piece.iter().collect()).collect()
 }
 
 /// Without what would steer a terminal: a document from elsewhere is text, and no more.
 pub(super) fn clean(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            if c.is_control() && c != '\n' {
-                '\u{fffd}'
-            } else {
-                c
-            }
-        })
-        .collect()
+    let steers = |c: char| c.is_control() && c != '\n';
+    text.replace(steers, "\u{fffd}")
 }

@@ -35,11 +35,11 @@ impl Account {
 
     fn add(&mut self, pid: i32) {
         self.total += cpu_time(pid).unwrap_or_default();
-        if let Some(ticks) = Ticks::read(pid) {
-            self.user_ticks += ticks.user + ticks.dead_children_user;
-            self.system_ticks += ticks.system + ticks.dead_children_system;
+        if let Some([user, system, of_children_user, of_children_system]) = ticks(pid) {
+            self.user_ticks += user + of_children_user;
+            self.system_ticks += system + of_children_system;
             // Children that were waited for have no clock any more: only their ticks are left.
-            self.total += ticks_to_time(ticks.dead_children_user + ticks.dead_children_system);
+            self.total += ticks_to_time(of_children_user + of_children_system);
         }
     }
 
@@ -57,15 +57,13 @@ impl Account {
             self.system_ticks.saturating_sub(earlier.system_ticks),
         );
         // A short round may fall between two ticks; then the life so far says how the client divides its time.
-        let (user, system) = if recent == (0, 0) {
-            (self.user_ticks, self.system_ticks)
-        } else {
-            recent
+        let (user, system) = match recent {
+            (0, 0) => (self.user_ticks, self.system_ticks),
+            recent => recent,
         };
-        let share = if user + system == 0 {
-            1.0
-        } else {
-            user as f64 / (user + system) as f64
+        let share = match user + system {
+            0 => 1.0,
+            all => user as f64 / all as f64,
         };
         let user = total.mul_f64(share);
         (user, total.saturating_sub(user))
@@ -90,32 +88,15 @@ fn ticks_to_time(ticks: u64) -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-/// Fields 14 to 17 of `/proc/PID/stat`.
-struct Ticks {
-    user: u64,
-    system: u64,
-    dead_children_user: u64,
-    dead_children_system: u64,
-}
-
-impl Ticks {
-    fn read(pid: i32) -> Option<Ticks> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The second field is the name in brackets, which may hold blanks; after it comes field 3.
-        let mut fields = stat
-            .rsplit_once(')')?
-            .1
-            .split_whitespace()
-            .skip(11)
-            .map(|field| field.parse().ok());
-        let mut next = || fields.next().flatten();
-        Some(Ticks {
-            user: next()?,
-            system: next()?,
-            dead_children_user: next()?,
-            dead_children_system: next()?,
-        })
-    }
+/// Fields 14 to 17 of `/proc/PID/stat`: the ticks of the process in user mode and in the kernel, then the same two of its
+/// ended children.
+fn ticks(pid: i32) -> Option<[u64; 4]> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the name in brackets, which may hold blanks; after it comes field 3.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_whitespace().skip(11);
+    let mut next = || fields.next()?.parse().ok();
+    Some([next()?, next()?, next()?, next()?])
 }
 
 /// Starts the peak of resident memory of processes anew.

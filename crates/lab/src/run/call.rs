@@ -14,43 +14,30 @@ pub struct Call {
     /// Header fields, as in a form: percent-encoded.
     pub fields: String,
     /// The body, percent-encoded.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
     /// The limit that the caller sets, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// Whether redirects are followed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub follow: Option<bool>,
     /// A PEM file with the certificates to trust.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ca: Option<String>,
     /// Whether the server's certificate is verified.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub verify: Option<bool>,
     /// The version of HTTP to use if the server supports it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub http: Option<String>,
     /// The proxy's URL.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<String>,
     /// Variables of the environment that name proxies, as in a form: percent-encoded.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
     /// The addresses of the URL's host, with commas between them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<String>,
     /// How many equal calls are made at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub parallel: Option<usize>,
     /// The most connections that the client may open.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pool_size: Option<usize>,
     /// How long an idle connection may be kept, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_ms: Option<u64>,
     /// The caller: `fork` for a child of the process, `close` to close the client instead.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// The abilities that the client needs: words with commas between them.
     pub needs: String,

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, bail};
 
+use super::noise::nanoseconds;
 use super::servers::Servers;
 use super::service::Late;
 use super::trial::Runner;
@@ -14,7 +15,7 @@ use super::{
     BesideRound, Driver, DriverError, Elsewhere, Hello, Later, Limits, Pinning, Round, Seen, Start,
     Work, effect,
 };
-use crate::plan::{Cell, ServiceTime, Trial, trials};
+use crate::plan::{Cell, ServiceTime, ToDo, Trial, later, trials};
 use crate::spec::{BASELINE_LOADER, Manifest, Skill, Sweep, Target, Usage};
 
 /// The requirements of a run besides its plan.
@@ -57,6 +58,9 @@ pub enum Event<'a> {
     Later(Cell, Later),
     /// A round has been measured.
     Measured(Box<Round>),
+    /// How long the rest of the run takes, as far as the run has shown; and the whole run, once each cell has had its
+    /// first round.
+    Left(Duration, Option<Duration>),
     /// The access log of the user's service has more of a round that has been measured.
     Late(Late),
 }
@@ -71,6 +75,7 @@ pub fn sweep(
     setup: &Setup,
     observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
 ) -> Result<()> {
+    let begun = Instant::now();
     let servers = Servers::start(sweep, setup.pinning, setup.server.as_ref())?;
     let mut runner = Runner::new(sweep, servers).at_service()?;
     let trials = trials(sweep);
@@ -82,10 +87,16 @@ pub fn sweep(
         gone: Vec::new(),
     };
     let last = trials.last().map(|trial| trial.invocation);
+    let mut done = 0;
     for invocation in trials.chunk_by(|left, right| left.invocation == right.invocation) {
+        let entered = Instant::now();
         session.enter(invocation[0].invocation, &mut runner)?;
+        runner.shown.starts.add(entered.elapsed());
         for trial in invocation {
             session.trial(trial, &mut runner)?;
+            done += 1;
+            let to_do = to_do(sweep, &trials, done, &session.gone);
+            session.announce(runner.shown.left(to_do), begun.elapsed(), done)?;
         }
         if Some(invocation[0].invocation) == last {
             session.look_later(&mut runner)?;
@@ -93,6 +104,24 @@ pub fn sweep(
         session.leave(invocation[0].invocation)?;
     }
     session.note_late(&mut runner, true)
+}
+
+/// The rest of the run after the first `done` trials, without the clients that are gone.
+fn to_do(sweep: &Sweep, trials: &[Trial], done: usize, gone: &[String]) -> ToDo {
+    let (made, rest) = trials.split_at(done);
+    let left = rest
+        .iter()
+        .filter(|trial| !gone.contains(&trial.cell.client));
+    let invocations = rest.chunk_by(|left, right| left.invocation == right.invocation);
+    let present = made.last().map(|trial| trial.invocation);
+    let invocations = invocations.filter(|those| Some(those[0].invocation) != present);
+    let cells = sweep.cells.len() + sweep.controls.len();
+    ToDo {
+        invocations: invocations.count() as u32,
+        trials: left.count() as u32,
+        new_cells: cells.saturating_sub(done) as u32,
+        later: later(sweep),
+    }
 }
 
 /// The drivers of one invocation after another; each waits, stopped, for its turn.
@@ -121,10 +150,7 @@ impl Session<'_> {
         // The client that takes part twice, where its first process does.
         if let Some((manifest, name)) = self.sweep.again()
             && !self.gone.iter().any(|gone| gone == name)
-            && self
-                .drivers
-                .iter()
-                .any(|driver| driver.client() == manifest.client)
+            && driver_of(&mut self.drivers, &manifest.client).is_some()
             && let Err(error) = self.start(manifest, name, invocation, runner)
         {
             self.go_on_without(error, runner)?;
@@ -226,10 +252,16 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// Says how long the rest takes, and after the first round of each cell, how long all of it takes.
+    fn announce(&mut self, left: Duration, elapsed: Duration, done: usize) -> Result<()> {
+        let is_first_block = done == self.sweep.cells.len() + self.sweep.controls.len();
+        let all = (is_first_block && self.sweep.rounds > 1).then_some(elapsed + left);
+        (self.observe)(Event::Left(left, all))
+    }
+
     fn trial(&mut self, trial: &Trial, runner: &mut Runner<'_>) -> Result<()> {
         // One that is gone has been reported, and has no driver.
-        let of_cell = |driver: &&mut Driver| driver.client() == trial.cell.client;
-        let Some(driver) = self.drivers.iter_mut().find(of_cell) else {
+        let Some(driver) = driver_of(&mut self.drivers, &trial.cell.client) else {
             return Ok(());
         };
         let before = driver.work();
@@ -253,13 +285,11 @@ impl Session<'_> {
             let cause = cause.downcast_ref::<std::io::Error>();
             cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::StorageFull)
         };
-        let written = self
-            .drivers
-            .iter()
-            .map(|driver| (driver.written(), driver.client()));
+        let drivers = self.drivers.iter();
+        let written = drivers.map(|driver| (driver.written(), driver.client()));
         match written.max() {
             Some((bytes, client)) if error.chain().any(is_full) => error.context(format!(
-                "the disk is full; of all drivers, that of {client} has written the most since it was started: {} MB to files, pipes and sockets",
+                "the disk is full; the driver of {client} has written the most since it was started: {} MB to files, pipes and sockets",
                 bytes / 1_000_000
             )),
             _ => error,
@@ -276,8 +306,7 @@ impl Session<'_> {
         let clients = self.sweep.clients.iter();
         let clients: Vec<String> = clients.map(|manifest| manifest.client.clone()).collect();
         for client in clients {
-            let of_client = |driver: &&mut Driver| driver.client() == client;
-            let Some(driver) = self.drivers.iter_mut().find(of_client) else {
+            let Some(driver) = driver_of(&mut self.drivers, &client) else {
                 continue;
             };
             driver.resume();
@@ -294,10 +323,8 @@ impl Session<'_> {
 
     /// A process that ran although it was stopped may have disturbed the round; nobody knows who let it continue.
     fn look_at_the_others(&mut self, round: &mut Round) {
-        let others = self
-            .drivers
-            .iter_mut()
-            .filter(|driver| driver.client() != round.cell.client);
+        let others = self.drivers.iter_mut();
+        let others = others.filter(|driver| driver.client() != round.cell.client);
         let mut awake = 0;
         for driver in others {
             if !driver.waits() {
@@ -306,10 +333,9 @@ impl Session<'_> {
             }
         }
         if awake > 0 {
-            let count = super::process::drivers(awake);
-            round
-                .disturbed
-                .push(format!("{count} that should have waited ran meanwhile"));
+            let drivers = if awake == 1 { "driver" } else { "drivers" };
+            let words = format!("{awake} {drivers} that should have waited ran meanwhile");
+            round.disturbed.push(words);
         }
     }
 
@@ -350,18 +376,22 @@ impl Session<'_> {
     }
 }
 
+/// The driver of a client, if it is still there.
+fn driver_of<'d>(drivers: &'d mut [Driver], client: &str) -> Option<&'d mut Driver> {
+    drivers.iter_mut().find(|driver| driver.client() == client)
+}
+
 /// The work since its last turn without that of the measured part, between these counts.
 fn beside(round: &Round, before: Work, after: Work) -> BesideRound {
     let all = after.account.total_since(&before.account);
     let measured = Duration::from_nanos(round.cpu_user_ns + round.cpu_system_ns);
     BesideRound {
-        cpu_ns: u64::try_from(all.saturating_sub(measured).as_nanos()).unwrap_or(u64::MAX),
+        cpu_ns: nanoseconds(all.saturating_sub(measured)),
         requests: (after.requests - before.requests).saturating_sub(round.count),
     }
 }
 
 fn start_of(driver: &Driver, invocation: u32, boot: Duration, first: Duration) -> Start {
-    let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     Start {
         client: driver.client().to_string(),
         invocation,
@@ -451,10 +481,12 @@ mod tests {
     use crate::plan::Load;
 
     fn hello() -> Hello {
-        let text = r#"{"proto":1,"name":"x","version":"1","runtime":"r","engine":"e","http":["1.1"],"tls":false,
-            "models":["threads"],"keepalive":[true],"retries":"off","max_concurrency":50,"cores":1,"verify":["tail"],
-            "methods":["GET"]}"#;
-        serde_json::from_str(text).unwrap()
+        let says = serde_json::json!({
+            "proto": 1, "name": "x", "version": "1", "runtime": "r", "engine": "e", "http": ["1.1"], "tls": false,
+            "models": ["threads"], "keepalive": [true], "retries": "off", "max_concurrency": 50, "cores": 1,
+            "verify": ["tail"], "methods": ["GET"],
+        });
+        serde_json::from_value(says).unwrap()
     }
 
     fn sweep(concurrency: usize, method: &str, url: &str) -> Sweep {

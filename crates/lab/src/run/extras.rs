@@ -40,27 +40,25 @@ impl Files {
         if **extras == Extras::default() {
             return Ok(Files::default());
         }
-        let (mut files, scratch) = (Files::default(), folder()?);
-        let folder = scratch.path();
-        let failed = || format!("cannot write {}", folder.display());
-        if !extras.fields.is_empty() {
-            files.fields = Some(keep(folder, extras.fields.as_bytes()).with_context(failed)?);
-        }
-        if !extras.mix.is_empty() {
-            files.urls = Some(keep(folder, extras.mix.as_bytes()).with_context(failed)?);
-        }
-        if !extras.har.is_empty() {
-            files.requests = Some(keep(folder, extras.har.as_bytes()).with_context(failed)?);
-        }
-        if let Some(body) = &extras.body {
-            files.body = Some(keep(folder, body).with_context(failed)?);
-        }
-        if let Some(ca) = &extras.ca {
-            let pem = fs::read(ca).with_context(|| format!("cannot read {}", ca.display()))?;
-            files.ca = Some(keep(folder, &pem).with_context(failed)?);
-        }
-        files._folder = Some(scratch);
-        Ok(files)
+        let scratch = folder()?;
+        let failed = || format!("cannot write {}", scratch.path().display());
+        let write = |content: &[u8]| keep(scratch.path(), content).with_context(failed);
+        let text = |content: &str| match content {
+            "" => Ok(None),
+            content => write(content.as_bytes()).map(Some),
+        };
+        let copy = |file: &PathBuf| {
+            let pem = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+            write(&pem)
+        };
+        Ok(Files {
+            fields: text(&extras.fields)?,
+            urls: text(&extras.mix)?,
+            requests: text(&extras.har)?,
+            body: extras.body.as_deref().map(write).transpose()?,
+            ca: extras.ca.as_ref().map(copy).transpose()?,
+            _folder: Some(scratch),
+        })
     }
 }
 

@@ -84,7 +84,7 @@ fn satisfy_needs(manifest: &Manifest, say: &mut dyn FnMut(&str)) -> Result<()> {
 fn apt(manifest: &Manifest, packages: &[&str], say: &mut dyn FnMut(&str)) -> Result<()> {
     if !finds("apt-get") {
         bail!(
-            "there is no apt-get: install {}, or what it is called here, by other means",
+            "there is no apt-get; install {} by other means, possibly under another name",
             packages.join(" ")
         );
     }
@@ -92,16 +92,8 @@ fn apt(manifest: &Manifest, packages: &[&str], say: &mut dyn FnMut(&str)) -> Res
     // One shell: the lists of packages are renewed first, or packages with newer versions are not found.
     let script = "apt-get update -q && \
                   apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 \"$@\"";
-    command
-        .args([
-            "env",
-            "DEBIAN_FRONTEND=noninteractive",
-            "sh",
-            "-c",
-            script,
-            "apt",
-        ])
-        .args(packages);
+    command.args(["env", "DEBIAN_FRONTEND=noninteractive"]);
+    command.args(["sh", "-c", script, "apt"]).args(packages);
     let shown = format!("apt-get install {}", packages.join(" "));
     step(manifest, command, &shown, say)
 }
@@ -148,10 +140,8 @@ fn step(
 fn last_words(log: &Path) -> String {
     let text = std::fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let lines: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let lines: Vec<&str> = lines.collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 

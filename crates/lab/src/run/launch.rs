@@ -67,24 +67,17 @@ pub fn launcher(program: &Command, user: Option<&User>, limits: Limits) -> Comma
         format!("{most}:{most}")
     };
     let descriptors = most(Resource::RLIMIT_NOFILE, limits.descriptors);
-    command
-        .args(&LAUNCHER[1..])
-        .arg(format!("--nofile={descriptors}"));
+    command.args(&LAUNCHER[1..]);
+    command.arg(format!("--nofile={descriptors}"));
     if let Some(user) = user {
         // The lab's own user has other programs, which would count.
-        command
-            .uid(user.id)
-            .gid(user.id)
-            .env("HOME", "/nonexistent")
-            .arg(format!(
-                "--nproc={}",
-                most(Resource::RLIMIT_NPROC, limits.tasks)
-            ));
+        let tasks = most(Resource::RLIMIT_NPROC, limits.tasks);
+        command.arg(format!("--nproc={tasks}"));
+        command.uid(user.id).gid(user.id);
+        command.env("HOME", "/nonexistent");
     }
-    command
-        .arg("--")
-        .arg(program.get_program())
-        .args(program.get_args());
+    command.arg("--").arg(program.get_program());
+    command.args(program.get_args());
     if let Some(folder) = program.get_current_dir() {
         command.current_dir(folder);
     }
@@ -104,10 +97,8 @@ pub fn launch(mut command: Command, core: Option<usize>) -> io::Result<Launched>
         let _ = ended.recv(); // until nobody needs the driver any more
     })?;
     let (child, group) = told.recv().map_err(io::Error::other)?.map_err(|error| {
-        io::Error::new(
-            error.kind(),
-            format!("by util-linux's {}: {error}", LAUNCHER[0]),
-        )
+        let why = format!("by util-linux's {}: {error}", LAUNCHER[0]);
+        io::Error::new(error.kind(), why)
     })?;
     Ok(Launched {
         child,

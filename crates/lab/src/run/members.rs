@@ -33,19 +33,13 @@ pub fn tree(pid: i32) -> Vec<i32> {
 }
 
 fn children(pid: i32) -> Vec<i32> {
-    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
-        return Vec::new();
+    let list = |thread: i32| fs::read_to_string(format!("/proc/{pid}/task/{thread}/children"));
+    let lists = threads(pid).into_iter().filter_map(|it| list(it).ok());
+    let children = |list: String| {
+        let pids = list.split_whitespace().map(str::parse);
+        pids.flatten().collect::<Vec<i32>>()
     };
-    let lists = threads
-        .flatten()
-        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    lists
-        .flat_map(|list| {
-            list.split_whitespace()
-                .filter_map(|child| child.parse().ok())
-                .collect::<Vec<_>>()
-        })
-        .collect()
+    lists.flat_map(children).collect()
 }
 
 /// Processes without a parent that this process adopted and that nobody has claimed. A process that was listed once
@@ -56,9 +50,8 @@ pub fn orphans() -> Vec<i32> {
     // First the lock, then the list: whoever starts a driver meanwhile has noted it before it can be listed.
     let mut known = known();
     let all = children(std::process::id() as i32).into_iter();
-    all.filter(strange)
-        .filter(|pid| known.insert(*pid))
-        .collect()
+    let all = all.filter(strange);
+    all.filter(|pid| known.insert(*pid)).collect()
 }
 
 /// Children of this process that are accounted for.
@@ -111,16 +104,12 @@ pub fn is_stopped(pid: i32) -> bool {
 
 /// Whether a thread of these processes runs, or waits for its core or the disk.
 pub fn are_awake(pids: &[i32]) -> bool {
-    let awake = |(pid, thread): (i32, i32)| {
-        field(pid, thread, 3).is_some_and(|state| matches!(state.as_str(), "R" | "D"))
+    let is_awake = |pid: i32, thread: i32| {
+        let state = field(pid, thread, 3);
+        state.is_some_and(|state| matches!(state.as_str(), "R" | "D"))
     };
-    let of = |pid: &i32| {
-        threads(*pid)
-            .into_iter()
-            .map(|thread| (*pid, thread))
-            .collect::<Vec<_>>()
-    };
-    pids.iter().flat_map(of).any(awake)
+    let any = |pid: &i32| threads(*pid).into_iter().any(|it| is_awake(*pid, it));
+    pids.iter().any(any)
 }
 
 /// What a process does at this moment, in words (the states of proc_pid_stat(5)).
@@ -190,18 +179,17 @@ pub fn descriptors(pids: &[i32]) -> usize {
 fn threads(pid: i32) -> Vec<i32> {
     let entries = fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()
-        .flatten()
         .flatten();
-    entries
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names
+        .filter_map(|name| name.to_str()?.parse().ok())
         .collect()
 }
 
 fn allowed_cores(pid: i32, thread: i32) -> Option<String> {
     let status = fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let mut lines = status.lines();
+    let line = lines.find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     line.map(|cores| cores.trim().to_string())
 }
 

@@ -58,6 +58,7 @@ pub use limits::{allow_descriptors, descriptors_needed};
 pub use noise::Noise;
 pub use reach::reach;
 pub use receipt::{Missing, receipt};
+pub(crate) use round::is_zero;
 pub use round::{BesideRound, Claim, Proof, Round, Start};
 pub use servers::{Elsewhere, Servers};
 pub use service::Late;

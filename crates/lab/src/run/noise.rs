@@ -62,7 +62,8 @@ fn machine(text: &str) -> Option<(Duration, Duration)> {
     Some((time(user + nice + system + irq + softirq), time(steal)))
 }
 
-fn nanoseconds(duration: Duration) -> u64 {
+/// A time in whole nanoseconds, as documents have it.
+pub(super) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 

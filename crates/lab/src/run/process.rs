@@ -225,11 +225,6 @@ impl Drop for Process {
     }
 }
 
-/// `1 driver`, `2 drivers`.
-pub fn drivers(count: usize) -> String {
-    format!("{count} driver{}", if count == 1 { "" } else { "s" })
-}
-
 /// A command of a manifest, to be run in the manifest's folder.
 pub fn command_of(manifest: &Manifest, words: &[String]) -> Command {
     // A path is meant from the manifest's folder, a bare name from PATH.

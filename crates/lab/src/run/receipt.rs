@@ -1,8 +1,8 @@
 //! Whether a client is there: its version, printed by itself, is the receipt.
 
 use std::fmt;
-use std::io::{ErrorKind, Read};
-use std::process::{Command, Stdio};
+use std::io::{self, ErrorKind, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use super::built;
@@ -109,49 +109,45 @@ fn check(manifest: &Manifest, need: &Need) -> Result<(), String> {
 
 /// Standard output of a command that succeeds, else what went wrong in a few words.
 fn output_of(mut command: Command) -> Result<String, String> {
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
     let program = command.get_program().to_string_lossy().into_owned();
+    let command = command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let command = command.stderr(Stdio::piped());
     let mut child = at_home(|| command.spawn()).map_err(|error| match error.kind() {
         ErrorKind::NotFound => format!("{program} is not there"),
         _ => format!("{program} does not start ({error})"),
     })?;
-    let deadline = Instant::now() + PATIENCE;
-    let status = loop {
-        match child.try_wait().map_err(|error| error.to_string())? {
-            Some(status) => break status,
-            None if Instant::now() > deadline => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(format!(
-                    "{program} did not end within {} s",
-                    PATIENCE.as_secs()
-                ));
-            }
-            None => std::thread::sleep(Duration::from_millis(2)),
-        }
+    let Some(status) = ended(&mut child).map_err(|error| error.to_string())? else {
+        let limit = PATIENCE.as_secs();
+        return Err(format!("{program} did not end within {limit} s"));
     };
-    let (mut text, mut problem) = (String::new(), String::new());
     // Reading after the end is enough: a program that fills the pipe waits, and is ended at the deadline.
-    let _ = child
-        .stdout
-        .take()
-        .map(|mut stdout| stdout.read_to_string(&mut text));
-    let _ = child
-        .stderr
-        .take()
-        .map(|mut stderr| stderr.read_to_string(&mut problem));
     if status.success() {
-        return Ok(text);
+        return Ok(read(child.stdout));
     }
-    let words = problem
-        .lines()
-        .find(|line| !line.trim().is_empty())
-        .unwrap_or("without a word")
-        .trim();
+    let problem = read(child.stderr);
+    let mut words = problem.lines().map(str::trim);
+    let words = words.find(|line| !line.is_empty());
+    let words = words.unwrap_or("without a word");
     Err(format!("{program} ended with {status}, {words}"))
+}
+
+/// How a program ended; none if it was ended, because it took too long.
+fn ended(child: &mut Child) -> io::Result<Option<ExitStatus>> {
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() <= deadline {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let _ = child.kill();
+    child.wait().map(|_| None)
+}
+
+fn read(output: Option<impl Read>) -> String {
+    let mut text = String::new();
+    let _ = output.map(|mut output| output.read_to_string(&mut text));
+    text
 }
 
 #[cfg(test)]

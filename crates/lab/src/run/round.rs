@@ -53,7 +53,7 @@ pub struct Proof {
 }
 
 /// One `go`, whole. Times are nanoseconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Round {
     /// What was measured.
@@ -178,6 +178,7 @@ pub struct Start {
     pub held: bool,
 }
 
-fn is_zero(value: &u64) -> bool {
-    *value == 0
+/// Whether it is 0, and left out of documents.
+pub(crate) fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

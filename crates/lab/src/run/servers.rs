@@ -72,6 +72,7 @@ struct Running {
 }
 
 /// The servers under the drivers; none where the target is not ours.
+#[derive(Default)]
 pub struct Servers {
     running: Vec<Running>,
     /// The connection to the other machine, where they are there.
@@ -94,10 +95,7 @@ impl Servers {
         let (kind, server) = (effect::server(load), Server::Here(server));
         let servers = Servers {
             running: vec![Running { kind, server }],
-            remote: None,
-            broken: RefCell::default(),
-            ca: None,
-            of_another_host: None,
+            ..Servers::default()
         };
         servers.with_authorities()
     }
@@ -108,15 +106,10 @@ impl Servers {
         pinning: Option<Pinning>,
         elsewhere: Option<&Elsewhere>,
     ) -> Result<Servers> {
+        let remote = elsewhere.map(Elsewhere::connect).transpose()?;
         let mut servers = Servers {
-            running: Vec::new(),
-            remote: elsewhere
-                .map(Elsewhere::connect)
-                .transpose()?
-                .map(RefCell::new),
-            broken: RefCell::default(),
-            ca: None,
-            of_another_host: None,
+            remote: remote.map(RefCell::new),
+            ..Servers::default()
         };
         let of_ours = sweep.cells.iter().filter(|_| sweep.target.is_test_server());
         for cell in of_ours {

@@ -37,7 +37,7 @@ impl Service {
     /// Those that a target names.
     ///
     /// # Errors
-    /// When the log cannot be read, or no process has the number.
+    /// When the log cannot be read, or no process has the ID.
     pub(super) fn of(target: &Target) -> Result<Service> {
         let Target::Foreign {
             method,
@@ -49,7 +49,9 @@ impl Service {
             return Ok(Service::default());
         };
         if let Some(pid) = extras.server_pid.filter(|pid| !members::lives(*pid)) {
-            bail!("no process has the number {pid}; --server-pid is that of your service");
+            bail!(
+                "no process has the ID {pid}; --server-pid takes the ID of your service's process"
+            );
         }
         Ok(Service {
             log: extras

@@ -83,41 +83,46 @@ pub fn try_driver(
     first: u64,
     kind: Stranger<'_>,
 ) -> Result<Option<Seen>> {
+    let tls = Tls {
+        certificate: kind.certificate(),
+        ..Tls::default()
+    };
     let stranger = TestServer::start(Options {
-        tls: Some(Tls {
-            certificate: kind.certificate(),
-            ..Tls::default()
-        }),
+        tls: Some(tls),
         ..Options::default()
     });
     let stranger = stranger.context("a server for the check of certificates cannot start")?;
     // As in a probe: nothing in the lines to the driver distinguishes the two.
-    let count = 2 * prepare.concurrency as u64;
     let prepare = Prepare {
         url: format!("{}/r/{:016x}/", stranger.base_url(), rand::random::<u64>()),
         ..prepare.clone()
     };
     let go = Go {
         first,
-        count,
+        count: 2 * prepare.concurrency as u64,
         lat_every: 1,
         ..Go::default()
     };
-    let sent = driver
-        .prepare(&prepare)
-        .and_then(|()| driver.go(go, Duration::from_secs(1)));
-    let refused = |error: &DriverError| matches!(error.problem, Problem::Refused(..));
-    let done = match sent {
-        Ok((claim, _)) => claim.done,
-        Err(error) if error.downcast_ref().is_some_and(refused) => 0,
-        Err(error) => return Err(error),
-    };
+    let count = go.count;
+    let done = done(driver, &prepare, go)?;
     let responded = done.max(stranger.stop().items);
     Ok((responded > 0).then_some(Seen::Untrusted {
         responded,
         count,
         of_another_host: matches!(kind, Stranger::OfAnotherHost(_)),
     }))
+}
+
+/// How many of these requests a driver claims as done. It may refuse to send any.
+fn done(driver: &mut Driver, prepare: &Prepare, go: Go) -> Result<u64> {
+    let prepared = driver.prepare(prepare);
+    let sent = prepared.and_then(|()| driver.go(go, Duration::from_secs(1)));
+    let refused = |error: &DriverError| matches!(error.problem, Problem::Refused(..));
+    match sent {
+        Ok((claim, _)) => Ok(claim.done),
+        Err(error) if error.downcast_ref().is_some_and(refused) => Ok(0),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]

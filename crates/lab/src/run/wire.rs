@@ -105,30 +105,23 @@ pub struct Prepare {
     /// How long one request may take before it counts as failed, in milliseconds.
     pub timeout_ms: u64,
     /// A PEM file with the certificates to trust instead of the system's; none for those of the system.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca: Option<PathBuf>,
     /// A file with header fields of every request, a line each; none where they have none. Only for drivers that say
     /// they send them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fields: Option<PathBuf>,
     /// A file with the body of every request; none where they have none. Only for drivers that say they send it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<PathBuf>,
     /// A file with the requests that take turns, a JSON object a line; none where all are alike. Only for drivers that
     /// say they know it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<PathBuf>,
     /// A header field that each request has, with its id behind `hecaton-`; none where requests have none. Only for
     /// drivers that say they know it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id_field: Option<String>,
     /// A file with the URLs that take turns, a line each; none where all requests have one. Only for drivers that say
     /// they know it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub urls: Option<PathBuf>,
     /// Ranges of statuses that count as success, as in `200-299,404-404`; none for 200 to 299. Only for drivers that
     /// say they know it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<String>,
     /// The keys that the factors of a load add. Only for drivers that say they know it.
     #[serde(flatten)]
@@ -145,13 +138,10 @@ pub struct Go {
     /// Every how-manieth request is timed, at least 1.
     pub lat_every: u64,
     /// Requests per second: request `k` is due `k / rate` seconds after `start`. None for the closed loop.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// When the first request is due, in microseconds since 1970.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<u64>,
     /// A file that says when each request is due instead: microseconds after `start`, a line each.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<PathBuf>,
 }
 
@@ -197,11 +187,14 @@ struct Numbered<'a> {
     command: &'a Command,
 }
 
-/// The command as one line, with its end.
+/// The command as one line, with its end; without the keys that have no value.
 pub fn line(id: u64, command: &Command) -> Vec<u8> {
-    let mut line = serde_json::to_vec(&Numbered { id, command }).expect("commands are plain data");
-    line.push(b'\n');
-    line
+    let command = serde_json::to_value(Numbered { id, command });
+    let mut command = command.expect("commands are plain data");
+    if let Some(keys) = command.as_object_mut() {
+        keys.retain(|_, value| !value.is_null());
+    }
+    format!("{command}\n").into_bytes()
 }
 
 /// The part of a response that all have in common.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{BASELINE_LOADER, Load};
 
 /// One setting of the plan: who is measured, under what load.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
     /// The client's name as in its manifest.

@@ -12,17 +12,14 @@ impl Sweep {
     /// Adds the controls: `twice` once more, and the reference run where the baseline loader takes part on a server of
     /// ours.
     pub(super) fn with_controls(mut self, twice: Option<Cell>) -> Sweep {
-        let again = twice
-            .filter(|cell| cell.client != BASELINE_LOADER)
-            .map(|cell| Cell {
-                client: format!("{}{AGAIN}", cell.client),
-                control: Some(Control::Again),
-                ..cell
-            });
-        let loader = self
-            .cells
-            .iter()
-            .find(|cell| cell.client == BASELINE_LOADER);
+        let again = twice.filter(|cell| cell.client != BASELINE_LOADER);
+        let again = again.map(|cell| Cell {
+            client: format!("{}{AGAIN}", cell.client),
+            control: Some(Control::Again),
+            ..cell
+        });
+        let mut cells = self.cells.iter();
+        let loader = cells.find(|cell| cell.client == BASELINE_LOADER);
         let reference_run = loader
             .filter(|_| again.is_some() && self.target.is_test_server())
             .map(|loader| Cell {
@@ -47,16 +44,11 @@ impl Sweep {
     /// first.
     pub(super) fn cell_for_twice(&self, preferred: Option<&str>) -> Option<Cell> {
         let own = |manifest: &&Manifest| manifest.approach != Approach::Reference;
-        let clients: Vec<&str> = self
-            .clients
-            .iter()
-            .filter(own)
-            .map(|one| &*one.client)
-            .collect();
+        let clients = self.clients.iter().filter(own);
+        let clients: Vec<&str> = clients.map(|one| &*one.client).collect();
         let first = clients.first().filter(|_| clients.len() > 1)?;
-        let client = preferred
-            .filter(|name| clients.contains(name))
-            .unwrap_or(first);
+        let preferred = preferred.filter(|name| clients.contains(name));
+        let client = preferred.unwrap_or(first);
         let levels = self.concurrency();
         let middle = levels[levels.len() / 2];
         let mut cells = self.cells.iter().filter(|cell| cell.client == client);

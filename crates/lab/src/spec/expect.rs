@@ -27,12 +27,9 @@ impl Expected {
 
     /// The ranges as drivers read them: `200-299,404-404`.
     pub fn ranges(&self) -> String {
-        let ranges: Vec<String> = self
-            .ranges
-            .iter()
-            .map(|(first, last)| format!("{first}-{last}"))
-            .collect();
-        ranges.join(",")
+        let ranges = self.ranges.iter();
+        let ranges = ranges.map(|(first, last)| format!("{first}-{last}"));
+        ranges.collect::<Vec<_>>().join(",")
     }
 }
 
@@ -53,10 +50,9 @@ impl FromStr for Expected {
             )
         };
         // `and` binds more tightly than `or`.
-        let terms: Option<Vec<Vec<Term>>> = text
-            .split(" or ")
-            .map(|all| all.split(" and ").map(term).collect())
-            .collect();
+        let ways = text.split(" or ");
+        let terms = ways.map(|all| all.split(" and ").map(term).collect());
+        let terms: Option<Vec<Vec<Term>>> = terms.collect();
         let terms = terms.ok_or_else(wrong)?;
         let holds = |status: u16| {
             let mut ways = terms.iter();
@@ -69,11 +65,10 @@ impl FromStr for Expected {
             ));
         }
         let ranges = statuses.chunk_by(|a, b| a + 1 == *b);
+        let ends = |range: &[u16]| (range[0], range[range.len() - 1]);
         Ok(Expected {
             text: text.trim().to_owned(),
-            ranges: ranges
-                .map(|range| (range[0], range[range.len() - 1]))
-                .collect(),
+            ranges: ranges.map(ends).collect(),
         })
     }
 }
@@ -100,33 +95,10 @@ fn term(text: &str) -> Option<Term> {
     Some((compare, than.trim().parse().ok()?))
 }
 
-impl TryFrom<String> for Expected {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Expected, String> {
-        text.parse()
-    }
-}
-
-impl From<Expected> for String {
-    fn from(expected: Expected) -> String {
-        expected.text
-    }
-}
-
-#[cfg(feature = "schema")]
-impl schemars::JsonSchema for Expected {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Expected".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "Which statuses count as success, as in `status == 200 or status == 404`.",
-            "type": "string",
-        })
-    }
-}
+as_text!(Expected, {
+    "description": "Which statuses count as success, as in `status == 200 or status == 404`.",
+    "type": "string",
+});
 
 #[cfg(test)]
 mod tests {

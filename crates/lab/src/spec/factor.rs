@@ -81,44 +81,35 @@ impl Factor {
 
 /// A load in words: how it differs from the others of its client, the body left out. `usual` is that of the plan.
 pub fn load_words(load: &Load, usual: &Load) -> String {
-    let words: Vec<String> = FACTORS
-        .iter()
-        .filter_map(|factor| (factor.words)(load, usual))
-        .collect();
-    words.join(", ")
+    let words = FACTORS.iter();
+    let words = words.filter_map(|factor| (factor.words)(load, usual));
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// A load in words, without the concurrency and without what the usual load of the plan is called, too.
 pub fn other_words(load: &Load, usual: &Load) -> String {
-    let words: Vec<String> = FACTORS
-        .iter()
-        .filter(|factor| factor.name != "concurrency")
-        .filter_map(|factor| {
-            let own = (factor.words)(load, usual)?;
-            (Some(&own) != (factor.words)(usual, usual).as_ref()).then_some(own)
-        })
-        .collect();
-    words.join(", ")
+    let others = FACTORS.iter().filter(|it| it.name != "concurrency");
+    let words = others.filter_map(|factor| {
+        let (own, of_usual) = ((factor.words)(load, usual)?, (factor.words)(usual, usual));
+        (Some(&own) != of_usual.as_ref()).then_some(own)
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// In which factors one side of a pair differs from the other, in words.
 pub fn side_words(side: &Load, other: &Load) -> Vec<String> {
-    FACTORS
-        .iter()
-        .filter_map(|factor| {
-            let (own, others) = ((factor.side)(side), (factor.side)(other));
-            own.filter(|own| Some(own) != others.as_ref())
-        })
-        .collect()
+    let differs = |factor: &Factor| {
+        let (own, others) = ((factor.side)(side), (factor.side)(other));
+        own.filter(|own| Some(own) != others.as_ref())
+    };
+    FACTORS.iter().filter_map(differs).collect()
 }
 
 /// The common part of the loads that are measured together. Batches are compared by their size, whatever is in flight
 /// at once.
 pub fn together(load: &Load) -> Load {
     let mut joined = *load;
-    FACTORS
-        .iter()
-        .for_each(|factor| (factor.joins)(&mut joined));
+    FACTORS.iter().for_each(|it| (it.joins)(&mut joined));
     joined
 }
 
@@ -167,9 +158,8 @@ fn name_of(job: Job) -> &'static str {
 
 fn job_words(job: Job) -> &'static str {
     match job {
-        Job::Plain => "plain",
         Job::Json => "JSON",
-        Job::Gzip => "gzip",
+        job => name_of(job),
     }
 }
 

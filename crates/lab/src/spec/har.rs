@@ -208,7 +208,8 @@ fn is_http(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https") && url.has_host()
 }
 
-fn is_field(name: &str, value: &str) -> bool {
+/// Whether this is the name and the value of a header field.
+pub(super) fn is_field(name: &str, value: &str) -> bool {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     let is_text = |byte: u8| byte == b'\t' || (b' '..=b'~').contains(&byte);
     !name.is_empty() && name.bytes().all(is_token) && value.bytes().all(is_text)

@@ -85,6 +85,12 @@ impl Job {
     }
 }
 
+impl Default for Load {
+    fn default() -> Load {
+        Load::PLAIN
+    }
+}
+
 impl Load {
     /// One request after another for the smallest body, at once.
     pub const PLAIN: Load = Load {

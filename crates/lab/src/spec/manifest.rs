@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{Pitfall, Usage, kit};
 
 /// One client, as written in `drivers/<language>/<name>.toml`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// The client's name: on the command line, in tables, in documents.
@@ -53,11 +53,12 @@ pub struct Manifest {
 }
 
 /// How a driver uses its client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Approach {
     /// As the client's own documentation shows.
+    #[default]
     Idiomatic,
     /// Set up for speed by someone who knows it well.
     Tuned,
@@ -199,19 +200,12 @@ impl Manifest {
         Manifest {
             client: super::BASELINE_LOADER.to_string(),
             language: "rust".to_string(),
-            homepage: String::new(),
             approach: Approach::Tuned,
             version: vec![program.clone(), "--version".to_string()],
             run: vec![program, super::BASELINE_LOADER.to_string()],
-            build: Vec::new(),
-            from: Vec::new(),
-            needs: Vec::new(),
             can: vec![Ability::Http1, Ability::KeepAlive, Ability::Events],
-            cannot: Vec::new(),
-            pitfall: None,
-            reports: None,
-            install: Install::default(),
             folder: PathBuf::from("."),
+            ..Manifest::default()
         }
     }
 

@@ -1,5 +1,8 @@
 //! The question: a checked sweep, the defaults of its scenario, and the clients that can take part.
 
+#[macro_use]
+mod text;
+
 mod bench;
 mod budget;
 mod cell;

@@ -1,14 +1,14 @@
-//! Pitfalls: what clients do by themselves that the server's log rejects.
+//! Pitfalls: what clients do by themselves for which their rows are rejected, or have a warning.
 
 use std::fmt;
 
 use serde::Deserialize;
 
-/// A client's behaviour that gets rows rejected although the driver is right.
+/// A client's behaviour for which rows are rejected, or have a warning, although the driver is right.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pitfall {
-    /// Words of the reason with which rows are rejected.
+    /// Words of the reason, or of the warning.
     pub says: String,
     /// Fewest requests in flight with which that happens for certain; none when it happens by chance.
     pub from: Option<usize>,
@@ -18,13 +18,11 @@ pub struct Pitfall {
 
 impl fmt::Display for Pitfall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.from {
-            None => write!(f, "its rows are rejected by chance: {}", self.why),
-            Some(from) => write!(
-                f,
-                "its rows are rejected from {from} in flight on: {}",
-                self.why
-            ),
-        }
+        let when = match self.from {
+            None => "by chance".to_owned(),
+            Some(from) => format!("from {from} in flight on"),
+        };
+        let why = &self.why;
+        write!(f, "its rows are rejected or have a warning, {when}: {why}")
     }
 }

@@ -111,34 +111,11 @@ impl FromStr for Rate {
     }
 }
 
-impl TryFrom<String> for Rate {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Rate, String> {
-        text.parse()
-    }
-}
-
-impl From<Rate> for String {
-    fn from(rate: Rate) -> String {
-        rate.to_string()
-    }
-}
-
-#[cfg(feature = "schema")]
-impl schemars::JsonSchema for Rate {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Rate".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "Requests per second, as in `500`; percent of the client's own speed, as in `80%`; `poisson:` before either.",
-            "type": "string",
-            "pattern": "^(poisson:)?[0-9]+%?$",
-        })
-    }
-}
+as_text!(Rate, {
+    "description": "Requests per second, as in `500`; percent of the client's own speed, as in `80%`; `poisson:` before either.",
+    "type": "string",
+    "pattern": "^(poisson:)?[0-9]+%?$",
+});
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use hecaton_test_server::Delay;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::Job;
 
@@ -47,9 +48,13 @@ impl SweepScenario {
     /// # Errors
     /// A sentence that names the file and, for a wrong value, the key.
     pub fn load(root: &Path) -> Result<SweepScenario> {
-        let path = root.join("scenarios/bench/sweep.toml");
-        let text = std::fs::read_to_string(&path)
-            .with_context(|| format!("cannot read {}", path.display()))?;
-        toml::from_str(&text).with_context(|| format!("{} is not a sweep scenario", path.display()))
+        read(&root.join("scenarios/bench/sweep.toml"), "a sweep scenario")
     }
+}
+
+/// Reads the file of a scenario, which `what` it is says if it is none.
+pub(super) fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T> {
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    toml::from_str(&text).with_context(|| format!("{} is not {what}", path.display()))
 }

@@ -1,17 +1,17 @@
 //! A shootout, checked: many clients, one job, equally many requests for each.
 
 use std::path::Path;
-use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use hecaton_test_server::Delay;
 use serde::Deserialize;
 
-use super::sweep::{as_it_can, find_clients, possible};
+use super::scenario::read;
+use super::sweep::{Timing, as_it_can, find_clients, possible};
 use super::{BASELINE_LOADER, Catalogue, Cell, Job, Levels, Load, Manifest, Sweep, Target, Usage};
 
-/// How long the baseline loader's rounds last; a client's are as long as its requests take.
-const LOADER_ROUND: Duration = Duration::from_millis(200);
+/// How many seconds the baseline loader's rounds last; a client's are as long as its requests take.
+const LOADER_ROUND: f64 = 0.2;
 
 /// `scenarios/bench/shootout.toml`. Every key is required: defaults live in that file alone.
 #[derive(Clone, Debug, Deserialize)]
@@ -42,10 +42,7 @@ impl ShootoutScenario {
     /// # Errors
     /// A sentence that names the file and, for a wrong value, the key.
     pub fn load(root: &Path) -> Result<ShootoutScenario> {
-        let path = root.join("scenarios/bench/shootout.toml");
-        let text = std::fs::read_to_string(&path)
-            .with_context(|| format!("cannot read {}", path.display()))?;
-        toml::from_str(&text).with_context(|| format!("{} is not a shootout", path.display()))
+        read(&root.join("scenarios/bench/shootout.toml"), "a shootout")
     }
 }
 
@@ -76,9 +73,31 @@ impl ShootoutScenario {
     /// # Errors
     /// [`Usage`], one sentence with what to do.
     pub fn sweep(&self, request: ShootoutRequest, catalogue: &Catalogue) -> Result<Sweep, Usage> {
+        let rounds = request.rounds.unwrap_or(self.rounds);
+        let usual = self.usual(&request, rounds)?;
+        let clients = find_clients(&request.clients, catalogue)?;
+        let own = |client: &Manifest| Cell::new(&client.client, as_it_can(client, usual));
+        let mut cells: Vec<Cell> = clients.iter().map(own).collect();
+        // The loader cannot do TLS.
+        if !usual.tls {
+            cells.push(Cell::new(BASELINE_LOADER, usual.of_loader()));
+        }
+        let timing = Timing {
+            rounds,
+            invocations: self.invocations,
+            round_seconds: LOADER_ROUND,
+            warm_up_seconds: self.warm_up_seconds,
+        };
+        let mut sweep = Sweep::of(cells, clients, usual, timing, request.seed);
+        sweep.target = request.foreign.unwrap_or(Target::TestServer);
+        let twice = sweep.cell_for_twice(Some(&self.baseline));
+        Ok(sweep.with_controls(twice))
+    }
+
+    /// The load of all clients, whose requests are divided among the rounds.
+    fn usual(&self, request: &ShootoutRequest, rounds: u32) -> Result<Load, Usage> {
         let concurrency = request.concurrency.unwrap_or(self.concurrency);
         let requests = request.requests.unwrap_or(self.requests);
-        let rounds = request.rounds.unwrap_or(self.rounds);
         for (what, number) in [
             ("rounds", u64::from(rounds)),
             ("requests", requests),
@@ -90,10 +109,9 @@ impl ShootoutScenario {
                 )));
             }
         }
-        let target = request.foreign.unwrap_or(Target::TestServer);
-        let (body_bytes, job) = match target {
-            Target::TestServer => (self.body_bytes, self.job),
-            Target::Foreign { .. } => (0, Job::Plain),
+        let (body_bytes, job) = match request.foreign {
+            None => (self.body_bytes, self.job),
+            Some(_) => (0, Job::Plain),
         };
         let usual = Load {
             body_bytes,
@@ -104,34 +122,11 @@ impl ShootoutScenario {
             ..Load::PLAIN
         };
         Levels::each_once(&request.levels)?;
-        let requested = request
-            .levels
-            .iter()
-            .try_fold(usual, |load, levels| levels.only(&load))?;
-        possible(&requested, &usual, &target)?;
-        let usual = requested;
-        let clients = find_clients(&request.clients, catalogue)?;
-        let own = |client: &Manifest| Cell::new(&client.client, as_it_can(client, usual));
-        let mut cells: Vec<Cell> = clients.iter().map(own).collect();
-        // The loader cannot do TLS.
-        if !usual.tls {
-            cells.push(Cell::new(BASELINE_LOADER, usual.of_loader()));
-        }
-        let sweep = Sweep {
-            budget: Default::default(),
-            clients,
-            cells,
-            controls: Vec::new(),
-            usual,
-            rounds,
-            invocations: self.invocations.clamp(1, rounds),
-            round_time: LOADER_ROUND,
-            warm_up: Duration::from_secs_f64(self.warm_up_seconds),
-            seed: request.seed.unwrap_or_else(rand::random),
-            target,
-        };
-        let twice = sweep.cell_for_twice(Some(&self.baseline));
-        Ok(sweep.with_controls(twice))
+        let mut levels = request.levels.iter();
+        let requested = levels.try_fold(usual, |load, levels| levels.only(&load))?;
+        let target = request.foreign.as_ref().unwrap_or(&Target::TestServer);
+        possible(&requested, &usual, target)?;
+        Ok(requested)
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
     SweepScenario, Target, Usage,
 };
 use hecaton_test_server::Delay;
+use serde::Deserialize;
 
 /// The baseline loader's name as a client.
 pub const BASELINE_LOADER: &str = "baseline-loader";
@@ -71,6 +72,30 @@ pub struct Sweep {
     pub target: Target,
 }
 
+/// How long rounds last, and how many there are.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Timing {
+    /// Measured rounds of every cell, one in each block.
+    pub rounds: u32,
+    /// Processes of every client.
+    #[serde(alias = "launches")]
+    pub invocations: u32,
+    /// How long a round lasts, in seconds.
+    pub round_seconds: f64,
+    /// Unmeasured work of every new process, in seconds.
+    pub warm_up_seconds: f64,
+}
+
+impl Timing {
+    /// The same with so many rounds, if somebody said how many.
+    pub(super) fn of(self, rounds: Option<u32>) -> Timing {
+        Timing {
+            rounds: rounds.unwrap_or(self.rounds),
+            ..self
+        }
+    }
+}
+
 /// The default of `--concurrency` at a rate: enough for slow responses, and not too many for a client that needs a
 /// thread for each.
 const CONNECTIONS_AT_A_RATE: usize = 50;
@@ -85,53 +110,51 @@ impl Sweep {
         scenario: &SweepScenario,
         catalogue: &Catalogue,
     ) -> Result<Sweep, Usage> {
-        let names = or_default(request.clients, &scenario.clients);
-        let target = request.foreign.unwrap_or(Target::TestServer);
+        let target = request.foreign.clone().unwrap_or(Target::TestServer);
         let rounds = checked_rounds(request.rounds.unwrap_or(scenario.rounds))?;
-        let usual_concurrency = match request.rates.is_empty() {
-            true => scenario.concurrency.clone(),
-            false => vec![CONNECTIONS_AT_A_RATE],
-        };
-        let concurrency = ascending(or_default(request.concurrency, &usual_concurrency));
-        check_concurrency(&concurrency, &target)?;
-        let (body_bytes, delay) = match target {
-            Target::TestServer => (
-                checked_bodies(or_default(request.body_bytes, &scenario.body_bytes))?,
-                request.delay.unwrap_or(scenario.delay),
-            ),
-            Target::Foreign { .. } => (vec![0], Delay::None),
-        };
+        let axes = Axes::new(&request, scenario, &target)?;
+        let names = or_default(&request.clients, &scenario.clients);
         let clients = find_clients(&names, catalogue)?;
-        let usual = Load {
-            delay,
-            tls: scenario.tls,
-            job: scenario.job,
-            ..Load::PLAIN
-        };
-        let axes = Axes {
-            rates: paces(&request.rates),
-            loads: every_load(&usual, &scenario.keepalive, &request.levels, &target)?,
-            body_bytes,
-            concurrency,
-        };
         let cells = axes.cells(&clients, scenario.baseline_loader);
+        let timing = Timing {
+            rounds,
+            invocations: scenario.invocations,
+            round_seconds: scenario.round_seconds,
+            warm_up_seconds: scenario.warm_up_seconds,
+        };
+        let sweep = Sweep::of(cells, clients, axes.usual, timing, request.seed);
         let sweep = Sweep {
+            round_time: request.round_time.unwrap_or(sweep.round_time),
+            budget: request.budget,
+            target,
+            ..sweep
+        };
+        let twice = sweep.cell_for_twice(None);
+        Ok(sweep.with_controls(twice))
+    }
+
+    /// These cells of these clients at the lab's server, without a budget and without controls. A seed is drawn if there
+    /// is none.
+    pub(super) fn of(
+        cells: Vec<Cell>,
+        clients: Vec<Manifest>,
+        usual: Load,
+        timing: Timing,
+        seed: Option<u64>,
+    ) -> Sweep {
+        Sweep {
             clients,
             cells,
             controls: Vec::new(),
             usual,
-            rounds,
-            invocations: scenario.invocations.clamp(1, rounds),
-            round_time: request
-                .round_time
-                .unwrap_or(Duration::from_secs_f64(scenario.round_seconds)),
-            warm_up: Duration::from_secs_f64(scenario.warm_up_seconds),
-            seed: request.seed.unwrap_or_else(rand::random),
-            budget: request.budget,
-            target,
-        };
-        let twice = sweep.cell_for_twice(None);
-        Ok(sweep.with_controls(twice))
+            rounds: timing.rounds,
+            invocations: timing.invocations.clamp(1, timing.rounds),
+            round_time: Duration::from_secs_f64(timing.round_seconds),
+            warm_up: Duration::from_secs_f64(timing.warm_up_seconds),
+            seed: seed.unwrap_or_else(rand::random),
+            budget: Budget::default(),
+            target: Target::TestServer,
+        }
     }
 
     /// Names of all that are measured, the baseline loader included when it takes part.
@@ -148,17 +171,6 @@ impl Sweep {
         self.cells.iter().any(|cell| cell.client == BASELINE_LOADER)
     }
 
-    /// How a client's connections are used in its cells: reused (true), or a new one for each request (false).
-    pub fn ways_to_connect(&self, client: &str) -> Vec<bool> {
-        let mut ways: Vec<bool> = self
-            .cells_of(client)
-            .map(|cell| cell.load.keepalive)
-            .collect();
-        ways.sort_unstable_by(|a, b| b.cmp(a));
-        ways.dedup();
-        ways
-    }
-
     /// Whether a name is that of a load generator, which is shown for reference alone.
     pub fn is_reference(&self, client: &str) -> bool {
         let reference = |known: &Manifest| known.approach == Approach::Reference;
@@ -172,11 +184,6 @@ impl Sweep {
         let again = |cell: &&Cell| cell.control == Some(Control::Again);
         let cells = self.cells.iter().chain(self.controls.iter().filter(again));
         cells.filter(move |cell| cell.client == client)
-    }
-
-    /// Whether the test server uses TLS to a client in any of its cells.
-    pub fn uses_tls_to(&self, client: &str) -> bool {
-        self.target.is_test_server() && self.cells_of(client).any(|cell| cell.load.tls)
     }
 
     /// Most requests in flight in any cell of one client.
@@ -216,6 +223,7 @@ fn paces(rates: &[Rate]) -> Vec<Option<Rate>> {
 
 /// The values that all clients are measured at.
 struct Axes {
+    usual: Load,
     rates: Vec<Option<Rate>>,
     loads: Vec<Load>,
     body_bytes: Vec<usize>,
@@ -223,6 +231,40 @@ struct Axes {
 }
 
 impl Axes {
+    /// The values that were requested, and else those of the scenario.
+    fn new(
+        request: &SweepRequest,
+        scenario: &SweepScenario,
+        target: &Target,
+    ) -> Result<Axes, Usage> {
+        let usual_concurrency = match request.rates.is_empty() {
+            true => &scenario.concurrency[..],
+            false => &[CONNECTIONS_AT_A_RATE],
+        };
+        let concurrency = ascending(or_default(&request.concurrency, usual_concurrency));
+        check_concurrency(&concurrency, target)?;
+        let (body_bytes, delay) = match target {
+            Target::TestServer => (
+                checked_bodies(or_default(&request.body_bytes, &scenario.body_bytes))?,
+                request.delay.unwrap_or(scenario.delay),
+            ),
+            Target::Foreign { .. } => (vec![0], Delay::None),
+        };
+        let usual = Load {
+            delay,
+            tls: scenario.tls,
+            job: scenario.job,
+            ..Load::PLAIN
+        };
+        Ok(Axes {
+            usual,
+            rates: paces(&request.rates),
+            loads: every_load(&usual, &scenario.keepalive, &request.levels, target)?,
+            body_bytes,
+            concurrency,
+        })
+    }
+
     /// The cells of these clients, and of the baseline loader if it takes part.
     fn cells(&self, clients: &[Manifest], with_loader: bool) -> Vec<Cell> {
         let loads = self.loads.iter();
@@ -310,11 +352,10 @@ fn distinct(loads: impl Iterator<Item = Load>) -> Vec<Load> {
     distinct
 }
 
-fn or_default<T: Clone>(requested: Vec<T>, default: &[T]) -> Vec<T> {
-    if requested.is_empty() {
-        default.to_vec()
-    } else {
-        requested
+fn or_default<T: Clone>(requested: &[T], default: &[T]) -> Vec<T> {
+    match requested.is_empty() {
+        true => default.to_vec(),
+        false => requested.to_vec(),
     }
 }
 
@@ -324,11 +365,10 @@ fn ascending(mut values: Vec<usize>) -> Vec<usize> {
     values
 }
 
-fn checked_rounds(rounds: u32) -> Result<u32, Usage> {
+pub(super) fn checked_rounds(rounds: u32) -> Result<u32, Usage> {
+    let why = "0 rounds measure nothing; choose at least 1, or 6 for confidence intervals";
     match rounds {
-        0 => Err(Usage(
-            "0 rounds measure nothing; choose at least 1, or 6 for confidence intervals".into(),
-        )),
+        0 => Err(Usage(why.into())),
         rounds => Ok(rounds),
     }
 }
@@ -449,9 +489,14 @@ mod tests {
             ..scenario()
         };
         let sweep = Sweep::new(SweepRequest::default(), &scenario, &catalogue).unwrap();
-        assert_eq!(sweep.ways_to_connect("keeps"), [true, false]);
-        assert_eq!(sweep.ways_to_connect("forgets"), [false]);
-        assert_eq!(sweep.ways_to_connect(BASELINE_LOADER), [true]);
+        let connects = |client: &str, keepalive: bool| {
+            let mut cells = sweep.cells_of(client);
+            cells.any(|cell| cell.load.keepalive == keepalive)
+        };
+        let ways = |client: &str| [connects(client, true), connects(client, false)];
+        assert_eq!(ways("keeps"), [true, true]);
+        assert_eq!(ways("forgets"), [false, true]);
+        assert_eq!(ways(BASELINE_LOADER), [true, false]);
     }
 
     #[test]

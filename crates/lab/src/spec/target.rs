@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
-use super::har::Har;
+use super::har::{Har, is_field};
 use super::{Expected, Usage};
 
 /// The server under the clients.
@@ -97,11 +97,7 @@ impl Extras {
         for header in headers {
             let (name, value) = header.split_once(':').unwrap_or((header, ""));
             let (name, value) = (name.trim(), value.trim());
-            let is_token =
-                |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-            let is_text = |byte: u8| byte == b'\t' || (b' '..=b'~').contains(&byte);
-            let is_field = header.contains(':') && !name.is_empty() && name.bytes().all(is_token);
-            if !is_field || !value.bytes().all(is_text) {
+            if !header.contains(':') || !is_field(name, value) {
                 return Err(Usage(format!(
                     "the header `{name}` is not a header field; write it as in -H 'Accept: text/html'"
                 )));

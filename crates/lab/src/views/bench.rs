@@ -1,5 +1,7 @@
 //! A benchmark as a view: one client beside its peers, part by part, and the goals that it is held against.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::builds::{self, Builds};
@@ -37,7 +39,46 @@ pub struct Part<'a> {
 /// the parts.
 pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
     let builds = Builds::of(parts);
-    let of_builds = builds.as_ref().map(Builds::sentences);
+    let mut gathered = Gathered::default();
+    for part in parts {
+        gathered.add(part, builds.is_none());
+    }
+    let led = &gathered.led;
+    let said = builds.as_ref().map(Builds::sentences);
+    let data = json!({ "rows": gathered.records, "goals": said.as_deref().unwrap_or(goals) });
+    let finding = match &builds {
+        Some(builds) => builds.finding(),
+        None => finding(goals, led),
+    };
+    let view = View {
+        finding,
+        question: builds.as_ref().map_or(QUESTION, |_| builds::QUESTION),
+        job: job(parts.len(), led.len()),
+        facts: gathered.facts,
+        sections: sections(parts, builds, goals, missing, gathered.sections),
+        data: vec![(data, "Each part's run.json has its rounds.")],
+        records: gathered.records,
+        ..View::default()
+    };
+    let Some(first) = parts.first().map(|part| part.run) else {
+        return view;
+    };
+    View {
+        command: Some(first.command.clone()),
+        machine: machine_words(&first.environment),
+        date: first.environment.date.clone(),
+        ..view
+    }
+}
+
+/// Where it was measured, what became of the goals, and the parts; a terminal ends with the goals.
+fn sections(
+    parts: &[Part],
+    builds: Option<Builds>,
+    goals: &[String],
+    missing: &[String],
+    of_parts: Vec<Section>,
+) -> Vec<Section> {
     let said = |media| match &builds {
         Some(builds) => builds.sections(media),
         None => vec![Section::new("Goals", media, vec![Verdict::list(goals)])],
@@ -46,42 +87,12 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
     if builds.is_some() || !goals.is_empty() {
         sections.extend(said(Media::PAPER));
     }
-    let mut gathered = Gathered::default();
-    for part in parts {
-        gathered.add(part, builds.is_none());
-    }
-    sections.append(&mut gathered.sections);
+    sections.extend(of_parts);
     sections.extend(said(Media::TERMINAL));
-    let items = missing
-        .iter()
-        .map(|why| [String::new(), why.clone()])
-        .collect();
-    sections.extend(rejected("Left out", items));
-    let first = parts.first().map(|part| part.run);
-    let led = &gathered.led;
-    let data = json!({ "rows": gathered.records, "goals": of_builds.as_deref().unwrap_or(goals) });
-    sections.extend(
-        first
-            .map(|run| ending(run, HOW_TO_READ.into()))
-            .unwrap_or_default(),
-    );
-    View {
-        finding: builds
-            .as_ref()
-            .map_or_else(|| finding(goals, led), Builds::finding),
-        question: builds.map_or(QUESTION, |_| builds::QUESTION),
-        job: job(parts.len(), led.len()),
-        command: first.map(|run| run.command.clone()),
-        machine: first.map_or(String::new(), |run| machine_words(&run.environment)),
-        date: first
-            .map(|run| run.environment.date.clone())
-            .unwrap_or_default(),
-        facts: gathered.facts,
-        sections,
-        data: vec![(data, "Each part's run.json has its rounds.")],
-        records: gathered.records,
-        ..View::default()
-    }
+    sections.extend(without(missing));
+    let ending = |first: &Part| ending(first.run, HOW_TO_READ.into());
+    sections.extend(parts.first().map(ending).unwrap_or_default());
+    sections
 }
 
 /// The machine of the first part, which is that of all.
@@ -170,21 +181,15 @@ fn is_led(part: &Part, findings: &Findings) -> Option<bool> {
 /// Where it was measured, in two lines: figures of a busy machine mean little.
 fn machine(environment: &Environment) -> [String; 2] {
     let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".into());
-    let load = environment
-        .load_average
-        .map(|load| format!(", load average {load} before the run"));
+    let (processor, kernel) = (known(&environment.processor), known(&environment.kernel));
+    let load = environment.load_average;
+    let load = load.map(|load| format!(", load average {load} before the run"));
+    let load = load.unwrap_or_default();
     let cores = plural(environment.cores as u64, "core");
+    let date = moment(&environment.date);
     [
-        format!(
-            "{}, kernel {}",
-            known(&environment.processor),
-            known(&environment.kernel)
-        ),
-        format!(
-            "{cores}{}, {}",
-            load.unwrap_or_default(),
-            moment(&environment.date)
-        ),
+        format!("{processor}, kernel {kernel}"),
+        format!("{cores}{load}, {date}"),
     ]
 }
 
@@ -209,14 +214,21 @@ fn speeds(part: &Part, findings: &Findings) -> Option<Bars> {
         heading: capital(&at),
         title: format!("Requests per second of each client, {at}"),
         unit: "requests/s".into(),
-        signs: signs(part.run, &bars),
-        groups: vec![Group {
-            bars,
-            ..Group::default()
-        }],
+        signs: names(&rows).chain(signs(part.run, &bars)).collect(),
+        groups: Group::all(bars),
         caption: BAR_ENDS.into(),
         ..Bars::default()
     })
+}
+
+/// The meaning of the baseline loader's name, and of the sign behind other names.
+fn names(rows: &[&Row]) -> impl Iterator<Item = Sign> {
+    let (mark, meaning) = NEW_CONNECTIONS;
+    let loader = rows.iter().find(|row| row.is_baseline_loader());
+    let loader = loader.map(|row| format!("{}: {LOADER}", name(&row.client)));
+    let new = rows.iter().any(|row| !row.load.keepalive);
+    let new = new.then(|| format!("{mark}: {meaning}"));
+    [loader, new].into_iter().flatten().map(Sign::Name)
 }
 
 fn speed_bar(run: &Document, row: &Row) -> Bar {
@@ -243,24 +255,15 @@ fn named(row: &Row) -> String {
 
 /// A table for every body, the fastest first at each concurrency.
 fn tables(part: &Part, findings: &Findings) -> Vec<Table> {
-    let mut bodies: Vec<usize> = findings
-        .rows
-        .iter()
-        .map(|row| row.load.body_bytes)
-        .collect();
-    bodies.sort_unstable();
-    bodies.dedup();
+    let bodies = findings.rows.iter().map(|row| row.load.body_bytes);
+    let bodies: BTreeSet<usize> = bodies.collect();
     let of = |bytes: usize| {
-        let mut rows: Vec<&Row> = findings
-            .rows
-            .iter()
-            .filter(|row| row.load.body_bytes == bytes)
-            .collect();
+        let rows = findings.rows.iter();
+        let mut rows: Vec<&Row> = rows.filter(|row| row.load.body_bytes == bytes).collect();
         rows.sort_by(|a, b| {
             let rank = |row: &Row| (row.load.concurrency, row.rejected.is_some());
-            rank(a)
-                .cmp(&rank(b))
-                .then(b.requests_per_second.total_cmp(&a.requests_per_second))
+            let speed = || b.requests_per_second.total_cmp(&a.requests_per_second);
+            rank(a).cmp(&rank(b)).then_with(speed)
         });
         table(part, bytes, &rows)
     };
@@ -268,43 +271,43 @@ fn tables(part: &Part, findings: &Findings) -> Vec<Table> {
 }
 
 fn table(part: &Part, bytes: usize, rows: &[&Row]) -> Table {
-    let Part { subject, run, .. } = part;
-    let of_builds = builds::own(part);
-    #[rustfmt::skip]
-    let mut columns = vec![
-        col(&format!("client,\n{}", body_words(bytes)), 0, |row: &&Row| named(row)).words(),
-        col("concur-\nrency", 0, |row: &&Row| count(row.load.concurrency)),
-    ];
-    let mut figures = figures(|row: &&Row| row).into_iter();
-    columns.extend(figures.next());
-    let ratio = col(
-        &format!("{}\n÷ this", of_builds.unwrap_or(*subject)),
-        0,
-        |row: &&Row| against(row, rows, run, subject),
-    );
-    columns.push(ratio.intervals(2));
-    columns.extend(figures.map(without_details));
-    columns.extend(standing(|row: &&Row| row, |_| false));
     let line = |line: &mut Line, row: &&Row| {
         line.look = look(row, false);
-        line.language = language(run, &row.client);
+        line.language = language(part.run, &row.client);
         let before = rows.iter().take_while(|other| *other != row).last();
         line.apart = before.is_some_and(|before| before.load.concurrency != row.load.concurrency);
     };
-    let table = Table::of(
-        &format!("{}, {}", part.title, body_words(bytes)),
-        rows,
-        columns,
-    )
-    .each(rows, line);
-    let marks = [INTERVAL, RANGE, NEW_CONNECTIONS, REJECTED, UNVERIFIED];
-    let table = match newer(run) {
-        Some(words) => table.note(words),
-        None => table,
-    };
-    marks
-        .into_iter()
-        .fold(table, |table, (mark, words)| table.marks(mark, words))
+    let title = format!("{}, {}", part.title, body_words(bytes));
+    Table::of(&title, rows, columns(part, bytes, rows))
+        .each(rows, line)
+        .marks(&[
+            INTERVAL,
+            RANGE,
+            NEW_CONNECTIONS,
+            REJECTED,
+            UNVERIFIED,
+            REOPENED,
+        ])
+        .notes(newer(part.run))
+}
+
+fn columns<'a>(part: &Part<'a>, bytes: usize, rows: &'a [&Row]) -> Vec<Shown<'a, &'a Row>> {
+    let Part { subject, run, .. } = *part;
+    let client = format!("client,\n{}", body_words(bytes));
+    let ratio = format!("{}\n÷ this", builds::own(part).unwrap_or(subject));
+    let against = move |row: &&Row| against(row, rows, run, subject);
+    let mut columns = vec![
+        col(&client, 0, |row: &&Row| named(row)).words(),
+        col("concur-\nrency", 0, |row: &&Row| {
+            count(row.load.concurrency)
+        }),
+    ];
+    let mut figures = figures(|row: &&Row| *row).into_iter();
+    columns.extend(figures.next());
+    columns.push(col(&ratio, 0, against).intervals(2));
+    columns.extend(figures.map(without_details));
+    columns.extend(standing(|row: &&Row| *row, |_| false));
+    columns
 }
 
 /// Leaves out of the page what the page of the part has too: the page of all parts must fit on a screen.
@@ -334,15 +337,7 @@ fn against(row: &Row, rows: &[&Row], run: &Document, subject: &str) -> String {
 }
 
 fn of_rejected(part: &Part, findings: &Findings) -> Option<Section> {
-    let item = |row: &Row| {
-        let reason = row.rejected.as_ref()?;
-        Some([
-            format!("{}, {}", row.client, load(row, true)),
-            format!("{reason}."),
-        ])
-    };
-    let items = findings.rows.iter().filter_map(item).collect();
-    rejected(&format!("{}: rejected", part.title), items)
+    rejected_rows(&format!("{}: rejected", part.title), findings)
 }
 
 fn record(part: &Part, row: &Row) -> Value {

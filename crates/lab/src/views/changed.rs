@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::bench::known;
+use super::common::optional;
 use super::form::*;
 use crate::findings::stats::Estimate;
 use crate::findings::words::*;
@@ -135,12 +136,12 @@ fn table(pair: &Beside, name: &str) -> Table {
     columns.extend([
         col("requests/s\nbefore", 3, |it: &Change| figure(it.old.requests_per_second)),
         col("requests/s\nafter", 3, |it: &Change| figure(it.new.requests_per_second)),
-        col("change", 0, change).intervals(2),
+        col("change", 0, |it: &Change| optional(it.ratio.as_ref(), with_interval)).intervals(2),
         col("verdict", 0, |it: &Change| it.direction().words().into()).words(),
     ]);
     Table::of(name, rows, columns).each(rows, |line, it| {
-        let worse = matches!(it.direction(), Direction::Slower | Direction::Rejected);
-        line.look = if worse { Look::Rejected } else { Look::Plain };
+        use Direction::{Rejected, Slower};
+        line.look = Look::rejected(matches!(it.direction(), Slower | Rejected));
     })
 }
 
@@ -155,38 +156,18 @@ fn bars(pair: &Beside, position: usize) -> Bars {
     rows.sort_by(|a, b| size(b.2).total_cmp(&size(a.2)));
     rows.truncate(MOST);
     rows.sort_by_key(|(n, ..)| *n);
-    let bar = |(_, change, ratio): &(usize, &Change, Estimate)| {
-        let direction = change.direction();
-        let sure = ratio
-            .confidence
-            .map(|_| interval(ratio) + " ")
-            .unwrap_or_default();
-        Bar {
-            name: pair.name(change),
-            value: ratio.value,
-            range: (ratio.low, ratio.high),
-            label: format!("{} {sure}{}", times(ratio.value), direction.words()),
-            colour: match direction {
-                Direction::Slower => Colour::Of(1),
-                Direction::Faster => Colour::Of(2),
-                _ => Colour::Grey,
-            },
-            ..Bar::default()
-        }
-    };
     let left_out = match all - rows.len() {
         0 => String::new(),
         n => format!(" {} only in the table.", plural(n as u64, "smaller change")),
     };
-    let group = Group {
-        bars: rows.iter().map(bar).collect(),
-        ..Group::default()
-    };
+    let bars = rows
+        .iter()
+        .map(|(_, change, ratio)| bar(pair, change, ratio));
     Bars {
         name: format!("change-{}", position + 1),
         title: "How many times faster each row became".into(),
         same: Some(EQUIVALENT),
-        groups: vec![group],
+        groups: Group::all(bars.collect()),
         caption: format!(
             "Requests per second, after ÷ before. Lines are intervals; the band holds what counts as the same. Squares are slower, \
              triangles faster, circles neither.{left_out}"
@@ -195,17 +176,29 @@ fn bars(pair: &Beside, position: usize) -> Bars {
     }
 }
 
-fn change(change: &Change) -> String {
-    let sure = |ratio: &Estimate| {
-        ratio
-            .confidence
-            .map(|_| format!(" {}", interval(ratio)))
-            .unwrap_or_default()
-    };
-    change.ratio.map_or_else(
-        || NONE.to_owned(),
-        |ratio| format!("{}{}", times(ratio.value), sure(&ratio)),
-    )
+fn bar(pair: &Beside, change: &Change, ratio: &Estimate) -> Bar {
+    let direction = change.direction();
+    Bar {
+        name: pair.name(change),
+        value: ratio.value,
+        range: (ratio.low, ratio.high),
+        label: format!("{} {}", with_interval(ratio), direction.words()),
+        colour: match direction {
+            Direction::Slower => Colour::Of(1),
+            Direction::Faster => Colour::Of(2),
+            _ => Colour::Grey,
+        },
+        ..Bar::default()
+    }
+}
+
+/// A ratio with its interval, if it has one.
+fn with_interval(ratio: &Estimate) -> String {
+    let value = times(ratio.value);
+    match ratio.confidence {
+        Some(_) => format!("{value} {}", interval(ratio)),
+        None => value,
+    }
 }
 
 fn run_record(name: &str, run: &Document) -> Value {
@@ -253,7 +246,7 @@ fn table_of_runs(runs: &[(&str, &Document)]) -> Table {
             let trust = trusted(it.1);
             format!("{} of {} rows", trust.verified, trust.rows)
         }),
-        col("noisy rounds", 0, |it: &Named| trusted(it.1).noisy.map_or_else(|| NONE.to_owned(), percent)),
+        col("noisy rounds", 0, |it: &Named| optional(trusted(it.1).noisy, |noisy| percent(noisy.either))),
         words("command", |it| it.1.command.clone()),
     ];
     Table::of("The runs", runs, columns)
@@ -276,7 +269,7 @@ fn otherwise(runs: &[(&str, &Document)]) -> Block {
     }
     let mut columns = vec![col("what", 0, |key: &&String| (*key).clone()).words()];
     for ((name, _), own) in runs.iter().zip(&facts) {
-        let value = |key: &&String| own.get(*key).cloned().unwrap_or_else(|| NONE.into());
+        let value = |key: &&String| optional(own.get(*key), String::clone);
         columns.push(col(name, 0, value).words());
     }
     Block::Table(Table::of("What else is not the same", &keys, columns))

@@ -10,7 +10,7 @@ use super::form::*;
 use crate::findings::stats::Estimate;
 use crate::findings::words::*;
 use crate::findings::*;
-use crate::ledger::{Document, Environment};
+use crate::ledger::{ClientRecord, Document, Environment};
 use crate::run::Round;
 use crate::spec::{BASELINE_LOADER, NEWER};
 
@@ -18,6 +18,13 @@ use crate::spec::{BASELINE_LOADER, NEWER};
 pub(super) const RECOMMENDED: (&str, &str) = ("◀", "recommended");
 pub(super) const REJECTED: (&str, &str) = ("✗", "rejected, see below");
 pub(super) const UNVERIFIED: (&str, &str) = ("~", "unverified");
+pub(super) const REOPENED: (&str, &str) = (
+    "↻",
+    "does not keep its connections, and opens new ones in its rounds: see the warning",
+);
+
+/// All of them.
+pub(crate) const SIGNS: [(&str, &str); 4] = [RECOMMENDED, REJECTED, UNVERIFIED, REOPENED];
 
 /// The meaning of brackets and parentheses.
 pub(super) const INTERVAL: (&str, &str) = ("[ ]", "95 % confidence interval");
@@ -29,41 +36,41 @@ pub(super) const RANGE: (&str, &str) = (
 /// The title of [`of_loader`].
 pub(super) const OF_LOADER: &str = "of\nloader";
 
+/// What the baseline loader is.
+pub(super) const LOADER: &str = "the lab's own driver, which parses nothing";
+
 /// A row's speed as a share of the baseline loader's.
 pub(super) fn of_loader<'a, T: 'a>(
     rank: u8,
     share: impl Fn(&T) -> Option<f64> + 'a,
 ) -> Shown<'a, T> {
-    col(OF_LOADER, rank, move |it| optional(share(it), percent))
-        .means("the share of the baseline loader's requests/s at the same concurrency")
+    col(OF_LOADER, rank, move |it| optional(share(it), percent)).means(format!(
+        "the share of the requests/s of the baseline loader ({LOADER}) at the same concurrency"
+    ))
 }
 
 /// The figures of a row, the same in every table of rows. Two of them would make a page wider than a screen.
 pub(super) fn figures<'a, T: 'a>(row: fn(&T) -> &Row) -> Vec<Shown<'a, T>> {
     let known = |value: fn(&Row) -> Option<f64>| move |it: &T| optional(value(row(it)), small);
     let seen = |value: fn(&Row) -> Option<u64>| move |it: &T| optional(value(row(it)), count);
-    vec![
-        col("requests\nper s", 0, move |it| {
-            figure(row(it).requests_per_second)
-        }),
+    #[rustfmt::skip]
+    let columns = vec![
+        col("requests\nper s", 0, move |it| figure(row(it).requests_per_second)),
         col("CPU\n%", 1, move |it| figure(row(it).cpu_percentage)),
         col("CPU ms\n/ req.", 2, known(|row| row.cpu_ms_per_request)),
-        col(
-            "outside\nrounds, %",
-            6,
-            known(|row| row.cpu_outside_percentage),
-        )
-        .on(Media::TEXT),
+        col("outside\nrounds, %", 6, known(|row| row.cpu_outside_percentage)).on(Media::TEXT),
         col("p50\nms", 3, known(|row| row.p50_ms)),
         col("p99\nms", 3, move |it| p99_words(row(it))).intervals(9),
         col("peak\nMB", 4, move |it| figure(row(it).peak_rss_mb)),
         of_loader(2, move |it| row(it).baseline_loader_ratio),
         col("TCP\nconns", 6, seen(|row| row.connections)),
+        col("opened\n/ req.", 6, known(|row| row.opened_per_request)).on(Media::TEXT),
         col("in flight,\nmean", 8, known(|row| row.in_flight)).on(Media::TEXT),
         col("peak in\nflight", 6, seen(|row| row.peak_in_flight)),
         col("errors", 7, move |it| count(row(it).errors)),
         col("dupli-\ncates", 7, seen(|row| row.duplicates)),
-    ]
+    ];
+    columns
 }
 
 /// The log's verdict on a row: a symbol where there is little space, words on a page.
@@ -88,13 +95,24 @@ pub(super) fn standing<'a, T: 'a>(
         } else {
             ""
         };
-        format!("{doubt}{advice}")
+        format!("{doubt}{}{advice}", reopens(row(it)))
     };
-    let log = col("server's\nlog", 0, move |it| words(it).to_owned());
+    let log = col("server's\nlog", 0, move |it| signed(words(it), row(it)));
     vec![
         col("", 0, mark).words().on(Media::TEXT),
         log.words().on(Media::PAGE),
     ]
+}
+
+/// The sign of a ranked row that does not keep its connections.
+pub(super) fn reopens(row: &Row) -> &'static str {
+    let reopened = row.reopened.as_ref().filter(|_| row.rejected.is_none());
+    reopened.map_or("", |_| REOPENED.0)
+}
+
+/// A text with that sign behind it, if the row has it.
+pub(super) fn signed(text: &str, row: &Row) -> String {
+    format!("{text} {}", reopens(row)).trim_end().to_owned()
 }
 
 /// How a row looks among others.
@@ -156,17 +174,14 @@ pub(super) fn speed_range(row: &Row) -> (f64, f64) {
 
 /// A row's speed in words.
 pub(super) fn speed_words(row: &Row) -> String {
+    let speed = figure(row.requests_per_second);
     let spread = row
         .speed
-        .map_or_else(String::new, |speed| format!(" {}", between(&speed, figure)));
-    let reason = row
-        .rejected
-        .as_ref()
-        .map_or_else(String::new, |reason| format!("; rejected: {reason}"));
-    format!(
-        "{} requests/s{spread}{reason}",
-        figure(row.requests_per_second)
-    )
+        .map(|speed| format!(" {}", between(&speed, figure)));
+    let rejected = row.rejected.as_ref();
+    let reason = rejected.map(|reason| format!("; rejected: {reason}"));
+    let (spread, reason) = (spread.unwrap_or_default(), reason.unwrap_or_default());
+    format!("{speed} requests/s{spread}{reason}")
 }
 
 /// The name of a client, with what it is where it is none.
@@ -230,10 +245,9 @@ pub(super) fn language(run: &Document, client: &str) -> Option<String> {
 
 pub(super) fn capital(text: &str) -> String {
     let mut characters = text.chars();
-    let first = characters
-        .next()
-        .map(|first| first.to_uppercase().to_string());
-    first.unwrap_or_default() + characters.as_str()
+    let first = characters.next().map(|first| first.to_uppercase());
+    let first = first.into_iter().flatten();
+    first.chain(characters.as_str().chars()).collect()
 }
 
 /// The findings, or the fact that the run is unfinished.
@@ -253,62 +267,54 @@ pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
     if lines.iter().all(|line| line.seen.is_none()) {
         return Vec::new();
     }
-    let table = |lines: &[&Witnessed]| {
-        let fact = |title: &str, of_ids: bool, value: fn(&Truth) -> u64| {
-            // Requests of a load generator have no ids, so the log cannot recognise foreign or repeated ones.
-            col(title, 0, move |line: &&Witnessed| {
-                let known = line.seen.as_ref().filter(|_| !line.reference || !of_ids);
-                optional(known, |seen| count(value(seen)))
-            })
-        };
-        #[rustfmt::skip]
-        let columns = vec![
-            col(what, 0, |line: &&Witnessed| line.name.clone()).words(),
-            fact("requests\nplanned", false, |truth| truth.planned),
-            fact("arrived", true, |truth| truth.arrived),
-            fact("arrived\nagain", true, |truth| truth.again),
-            fact("not\nplanned", true, |truth| truth.foreign),
-            fact("failed, it\nsays", false, |truth| truth.failed),
-            fact("timed out,\nit says", false, |truth| truth.timed_out),
-            fact("most con-\nnections", true, |truth| truth.connections),
-            fact("opened in\nrounds", false, |truth| truth.opened),
-            fact("in flight,\nplanned", false, |truth| truth.concurrency),
-            fact("most in\nflight", false, |truth| truth.in_flight),
-            col("server's\nlog", 0, |line: &&Witnessed| line.ledger.clone()).words(),
-        ];
-        let look = |line: &mut Line, it: &&Witnessed| {
-            line.look = if it.wrong {
-                Look::Rejected
-            } else {
-                Look::Plain
-            };
-        };
-        Block::Table(Table::of("What the server saw", lines, columns).each(lines, look))
-    };
     let (wrong, right): (Vec<&Witnessed>, Vec<&Witnessed>) =
         lines.iter().partition(|line| line.wrong);
-    let note = "All rounds together, as the server's log has them; only \u{201c}failed\u{201d} and \u{201c}timed out\u{201d} are what the driver says itself.";
-    let mut first = vec![Block::Note(match wrong.is_empty() {
-        true => "The server's log contradicts no row.".into(),
-        false => note.into(),
-    })];
-    if !wrong.is_empty() {
-        first.push(table(&wrong));
-    }
-    let rest = format!(
-        "What the server saw{}",
-        if wrong.is_empty() {
-            ", by client"
-        } else {
-            " of the other clients"
-        }
-    );
-    let mut sections = vec![Section::new("What the server saw", Media::PAGE, first)];
+    let shown = |lines: &[&Witnessed]| {
+        let table = Block::Table(witnessed(what, lines));
+        vec![Block::Note(OF_THE_LOG.into()), table]
+    };
+    let section = |title, blocks| Section::new(title, Media::PAGE, blocks);
+    let (first, rest) = match wrong.is_empty() {
+        true => (vec![Block::Note(AGREES.into())], ", by client"),
+        false => (shown(&wrong), " of the other clients"),
+    };
+    let mut sections = vec![section(WITNESSED.to_owned(), first)];
     if !right.is_empty() {
-        let blocks = vec![Block::Note(note.into()), table(&right)];
-        sections.push(Section::new(rest, Media::PAGE, blocks).folded());
+        sections.push(section(format!("{WITNESSED}{rest}"), shown(&right)).folded());
     }
     sections
+}
+
+const WITNESSED: &str = "What the server saw";
+const AGREES: &str = "The server's log contradicts no row.";
+const OF_THE_LOG: &str = "All rounds together, as the server's log has them; only \u{201c}failed\u{201d} and \u{201c}timed out\u{201d} are what the driver says itself.";
+
+/// The server's view of some rows, which are named by `what`.
+fn witnessed(what: &str, lines: &[&Witnessed]) -> Table {
+    let fact = |title: &str, of_ids: bool, value: fn(&Truth) -> u64| {
+        // Requests of a load generator have no ids, so the log cannot recognise foreign or repeated ones.
+        col(title, 0, move |line: &&Witnessed| {
+            let known = line.seen.as_ref().filter(|_| !line.reference || !of_ids);
+            optional(known, |seen| count(value(seen)))
+        })
+    };
+    #[rustfmt::skip]
+    let columns = vec![
+        col(what, 0, |line: &&Witnessed| line.name.clone()).words(),
+        fact("requests\nplanned", false, |truth| truth.planned),
+        fact("arrived", true, |truth| truth.arrived),
+        fact("arrived\nagain", true, |truth| truth.again),
+        fact("not\nplanned", true, |truth| truth.foreign),
+        fact("failed, it\nsays", false, |truth| truth.failed),
+        fact("timed out,\nit says", false, |truth| truth.timed_out),
+        fact("most con-\nnections", true, |truth| truth.connections),
+        fact("opened in\nrounds", false, |truth| truth.opened),
+        fact("in flight,\nplanned", false, |truth| truth.concurrency),
+        fact("most in\nflight", false, |truth| truth.in_flight),
+        col("server's\nlog", 0, |line: &&Witnessed| line.ledger.clone()).words(),
+    ];
+    let table = Table::of(WITNESSED, lines, columns);
+    table.each(lines, |line, it| line.look = Look::rejected(it.wrong))
 }
 
 /// Rows with their reasons; none when there are none.
@@ -318,28 +324,27 @@ pub(super) fn rejected(title: &str, items: Vec<[String; 2]>) -> Option<Section> 
 }
 
 /// The rejected rows of a run, each with its client and load.
-pub(super) fn rejected_rows(findings: &Findings) -> Option<Section> {
+pub(super) fn rejected_rows(title: &str, findings: &Findings) -> Option<Section> {
     let item = |row: &Row| {
         let reason = row.rejected.as_ref()?;
-        Some([
-            format!("{}, {}", row.client, load(row, true)),
-            format!("{reason}."),
-        ])
+        let row = format!("{}, {}", row.client, load(row, true));
+        Some([row, format!("{reason}.")])
     };
-    rejected(
-        "Rejected: shown, not ranked",
-        findings.rows.iter().filter_map(item).collect(),
-    )
+    rejected(title, findings.rows.iter().filter_map(item).collect())
 }
+
+/// The title of those where the others are ranked.
+pub(super) const NOT_RANKED: &str = "Rejected: shown, not ranked";
 
 /// Sentences that stand at the end, in every medium.
 pub(super) fn left_out(run: &Document) -> Option<Section> {
-    let items = run
-        .left_out
-        .iter()
-        .map(|why| [String::new(), why.clone()])
-        .collect();
-    rejected("Left out", items)
+    without(&run.left_out)
+}
+
+/// What was left out, in sentences.
+pub(super) fn without(missing: &[String]) -> Option<Section> {
+    let items = missing.iter().map(|why| [String::new(), why.clone()]);
+    rejected("Left out", items.collect())
 }
 
 /// The end of every page of a run: how to read it, how to repeat it, the clients and the machine.
@@ -371,9 +376,8 @@ pub(super) fn ending(run: &Document, how_to_read: String) -> Vec<Section> {
 
 /// The clients with version and approach.
 fn clients(run: &Document) -> Table {
-    let all: Vec<(&String, &crate::ledger::ClientRecord)> =
-        run.environment.clients.iter().collect();
-    type Client<'a> = (&'a String, &'a crate::ledger::ClientRecord);
+    type Client<'a> = (&'a String, &'a ClientRecord);
+    let all: Vec<Client> = run.environment.clients.iter().collect();
     let words = |title: &str, value: fn(&Client) -> String| col(title, 0, value).words();
     #[rustfmt::skip]
     let columns = vec![

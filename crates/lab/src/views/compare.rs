@@ -31,19 +31,9 @@ pub(super) fn view(run: &Document, findings: &Findings, found: &Compared) -> Vie
             batch_lines(batches),
         ),
     };
-    let table = table
-        .marks(INTERVAL.0, INTERVAL.1)
-        .marks(RANGE.0, RANGE.1)
-        .marks("✗", "rejected, see below");
-    let sentences = || verdicts(run, || Verdict::list(&found.verdict));
-    let mut sections = vec![
-        Section::new("", Media::PAPER, vec![sentences()]),
-        Section::new("", Media::PAGE, vec![Block::Charts(charts)]),
-        Section::new("", Media::ALL, vec![Block::Table(table)]),
-        Section::new("Verdict", Media::TERMINAL, vec![sentences()]),
-    ];
+    let mut sections = summary(run, found, table, charts);
     sections.extend(seen("setting", &witnessed(run, rows)));
-    sections.extend(rejected_rows(findings));
+    sections.extend(rejected_rows(NOT_RANKED, findings));
     sections.extend(warnings(run, rows.iter()));
     sections.extend(ending(run, how_to_read()));
     View {
@@ -54,6 +44,19 @@ pub(super) fn view(run: &Document, findings: &Findings, found: &Compared) -> Vie
         csv: averages(found),
         ..of_run(run, findings)
     }
+}
+
+/// What each medium says first.
+fn summary(run: &Document, found: &Compared, table: Table, charts: Vec<Chart>) -> Vec<Section> {
+    let table = table.marks(&[INTERVAL, RANGE, REJECTED, REOPENED]);
+    let section = |title, media, block| Section::new(title, media, vec![block]);
+    let sentences = || verdicts(run, || Verdict::list(&found.verdict));
+    vec![
+        section("", Media::PAPER, sentences()),
+        section("", Media::PAGE, Block::Charts(charts)),
+        section("", Media::ALL, Block::Table(table)),
+        section("Verdict", Media::TERMINAL, sentences()),
+    ]
 }
 
 /// The finding, short enough for a title.
@@ -79,29 +82,23 @@ fn finding(run: &Document, found: &Compared) -> Option<String> {
 /// The subject of the comparison, in a line.
 fn job(run: &Document) -> String {
     let plan = &run.plan;
-    let bodies: Vec<String> = plan
-        .body_bytes
-        .iter()
-        .map(|bytes| body_words(*bytes))
-        .collect();
-    let bodies = bodies.join(" and ");
+    let bodies = plan.body_bytes.iter().map(|bytes| body_words(*bytes));
+    let bodies = bodies.collect::<Vec<_>>().join(" and ");
     let delay = match plan.target.is_test_server() {
         true => format!(", {}", delay_words(&plan.delay)),
         false => String::new(),
     };
-    match &plan.comparison {
+    let what = match &plan.comparison {
         Some(Comparison::Keepalive { client }) => {
-            format!(
-                "{client}: keep-alive connections against a new one for each request, over TLS; {bodies}"
-            )
+            let what = "keep-alive connections against a new one for each request, over TLS";
+            return format!("{client}: {what}; {bodies}");
         }
         Some(Comparison::SyncAsync { client }) => {
-            format!(
-                "{client}: batches one request after another against all at once; {bodies}{delay}"
-            )
+            format!("{client}: batches one request after another against all at once")
         }
-        _ => format!("Two sides, measured in the same blocks; {bodies}{delay}"),
-    }
+        _ => "Two sides, measured in the same blocks".to_owned(),
+    };
+    format!("{what}; {bodies}{delay}")
 }
 
 /// Both sides with their names and rows.
@@ -239,16 +236,7 @@ fn pair_bars(run: &Document, rows: &[Row], pair: &Pair) -> Chart {
         ..Bar::default()
     };
     let bars = sides(run, rows, pair).iter().enumerate().map(bar).collect();
-    let group = Group {
-        heading: String::new(),
-        bars,
-    };
-    chart(
-        "pair",
-        "Requests per second",
-        vec![group],
-        "Median of the rounds; the line at a bar's end is its interval.",
-    )
+    chart("pair", "Requests per second", Group::all(bars), BAR_ENDS)
 }
 
 /// Milliseconds of a request on new and on keep-alive connections, each round trip on a scale of its own.
@@ -326,17 +314,11 @@ fn point(size: u64, found: Estimate, unit: &str) -> Point {
 
 /// As many times faster as there are requests in a batch.
 fn ideal(largest: f64) -> Series {
-    let point = |size: f64| Point {
-        x: size,
-        y: size,
-        range: (size, size),
-        hint: String::new(),
-    };
     Series {
         name: "ideal".into(),
         colour: Colour::Grey,
         stroke: Stroke::Bound,
-        points: [0.0, largest].map(point).to_vec(),
+        points: [0.0, largest].map(|size| Point::at(size, size)).to_vec(),
         ..Series::default()
     }
 }
@@ -348,24 +330,18 @@ fn over_size(name: &str, heading: &str, unit: &str, series: Vec<Series>, sizes: 
         name: name.into(),
         heading: heading.into(),
         title: format!("{heading}, over the size of a batch"),
-        width: NARROW,
         across: Across {
             title: "requests of a batch",
             grid: sizes,
-            log: false,
-            labels: Vec::new(),
-            round: false,
+            ..Across::default()
         },
         plots: vec![Plot {
-            title: unit.into(),
-            height: 220.0,
-            most: 0.0,
             ticks: 4,
             log: false,
-            series,
+            ..Plot::alone(unit, series)
         }],
-        band: None,
         words: words.join("; "),
+        ..Lines::default()
     })
 }
 

@@ -112,16 +112,13 @@ pub(crate) struct Verdict {
 
 impl Verdict {
     pub(crate) fn list(sentences: &[String]) -> Block {
-        let verdict = |(place, words): (usize, &String)| Verdict {
+        let colours = std::iter::once(Colour::Of(0)).chain(std::iter::repeat(Colour::None));
+        let verdict = |(words, colour): (&String, Colour)| Verdict {
             subject: String::new(),
             words: words.clone(),
-            colour: if place == 0 {
-                Colour::Of(0)
-            } else {
-                Colour::None
-            },
+            colour,
         };
-        Block::Verdicts(sentences.iter().enumerate().map(verdict).collect())
+        Block::Verdicts(sentences.iter().zip(colours).map(verdict).collect())
     }
 }
 
@@ -141,10 +138,9 @@ impl Colour {
 
     /// That of a series: the bound's is the same everywhere.
     pub(crate) fn of(place: usize, bound: bool) -> Colour {
-        if bound {
-            Colour::Grey
-        } else {
-            Colour::Of(place)
+        match bound {
+            true => Colour::Grey,
+            false => Colour::Of(place),
         }
     }
 
@@ -169,7 +165,10 @@ impl Colour {
     }
 }
 
-#[derive(Debug)]
+/// A symbol, and its meaning.
+pub(crate) type Mark = (&'static str, &'static str);
+
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     pub(crate) name: String,
     pub(crate) columns: Vec<Column>,
@@ -177,7 +176,7 @@ pub(crate) struct Table {
     /// Stands below the lines, however they are sorted.
     pub(crate) foot: Vec<Vec<String>>,
     /// The meaning of a symbol, shown only if the table has that symbol.
-    pub(crate) marks: Vec<(&'static str, String)>,
+    pub(crate) marks: Vec<Mark>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -227,6 +226,15 @@ pub(crate) enum Look {
     Plain,
     Recommended,
     Rejected,
+}
+
+impl Look {
+    pub(crate) fn rejected(is_rejected: bool) -> Look {
+        match is_rejected {
+            true => Look::Rejected,
+            false => Look::Plain,
+        }
+    }
 }
 
 /// A column, and how an item fills it.
@@ -292,9 +300,7 @@ impl Table {
             name: name.into(),
             lines: items.iter().map(line).collect(),
             columns: columns.into_iter().map(|shown| shown.column).collect(),
-            foot: Vec::new(),
-            marks: Vec::new(),
-            notes: Vec::new(),
+            ..Table::default()
         }
     }
 
@@ -313,13 +319,19 @@ impl Table {
         self
     }
 
-    pub(crate) fn marks(mut self, mark: &'static str, words: impl Into<String>) -> Table {
-        self.marks.push((mark, words.into()));
-        self
+    pub(crate) fn marks(self, marks: &[Mark]) -> Table {
+        Table {
+            marks: marks.to_vec(),
+            ..self
+        }
     }
 
-    pub(crate) fn note(mut self, words: impl Into<String>) -> Table {
-        self.notes.push(words.into());
+    pub(crate) fn note(self, words: impl Into<String>) -> Table {
+        self.notes([words.into()])
+    }
+
+    pub(crate) fn notes(mut self, notes: impl IntoIterator<Item = String>) -> Table {
+        self.notes.extend(notes);
         self
     }
 
@@ -329,56 +341,40 @@ impl Table {
             let lines = self.lines.iter().map(|line| &line.cells);
             lines.chain(&self.foot).map(move |cells| &cells[place])
         };
-        let says = |place: &usize| {
-            let column = &self.columns[*place];
-            column.media.has(medium)
-                && (column.rank == 0 && column.media == Media::ALL
-                    || cells(*place).any(|cell| !cell.is_empty() && cell != NONE))
+        let says = |(place, column): &(usize, &Column)| {
+            let always = column.rank == 0 && column.media == Media::ALL;
+            let any = || cells(*place).any(|cell| !cell.is_empty() && cell != NONE);
+            column.media.has(medium) && (always || any())
         };
-        let remaining: Vec<usize> = (0..self.columns.len()).filter(says).collect();
-        let cut = |cells: &[String]| {
-            remaining
-                .iter()
-                .map(|place| cells[*place].clone())
-                .collect()
+        let columns = self.columns.iter().enumerate().filter(says);
+        let (remaining, columns): (Vec<usize>, Vec<Column>) = columns
+            .map(|(place, column)| (place, column.clone()))
+            .unzip();
+        let cut = |cells: &Vec<String>| -> Vec<String> {
+            let those = remaining.iter().map(|place| cells[*place].clone());
+            those.collect()
+        };
+        let line = |line: &Line| Line {
+            cells: cut(&line.cells),
+            ..line.clone()
         };
         Table {
-            name: self.name.clone(),
-            columns: remaining
-                .iter()
-                .map(|place| self.columns[*place].clone())
-                .collect(),
-            lines: self
-                .lines
-                .iter()
-                .map(|line| Line {
-                    cells: cut(&line.cells),
-                    ..line.clone()
-                })
-                .collect(),
-            foot: self.foot.iter().map(|cells| cut(cells)).collect(),
-            marks: self.marks.clone(),
-            notes: self.notes.clone(),
+            columns,
+            lines: self.lines.iter().map(line).collect(),
+            foot: self.foot.iter().map(cut).collect(),
+            ..self.clone()
         }
     }
 
     /// The meanings of its columns and of the symbols in it, then its notes.
     pub(crate) fn explained(&self) -> Vec<String> {
-        let columns = self
-            .columns
-            .iter()
-            .filter(|column| !column.meaning.is_empty());
+        let columns = self.columns.iter();
+        let columns = columns.filter(|column| !column.meaning.is_empty());
         let columns = columns.map(|column| format!("{}: {}", column.title(" "), column.meaning));
-        let cells = || {
-            self.lines
-                .iter()
-                .flat_map(|line| &line.cells)
-                .chain(self.foot.iter().flatten())
-        };
-        let used = self
-            .marks
-            .iter()
-            .filter(|(mark, _)| cells().any(|cell| has(cell, mark)));
+        let lines = self.lines.iter().map(|line| &line.cells);
+        let cells: Vec<&String> = lines.chain(&self.foot).flatten().collect();
+        let marks = self.marks.iter();
+        let used = marks.filter(|(mark, _)| cells.iter().any(|cell| has(cell, mark)));
         let used = used.map(|(mark, words)| format!("{mark} {words}"));
         columns.chain(used).chain(self.notes.clone()).collect()
     }
@@ -404,14 +400,13 @@ pub(crate) enum Chart {
 pub(crate) const NARROW: f64 = 390.0;
 
 /// Plots above one another that share what is across.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Lines {
     /// Its name as a file.
     pub(crate) name: String,
     /// Stands above it on a page.
     pub(crate) heading: String,
     pub(crate) title: String,
-    pub(crate) width: f64,
     pub(crate) across: Across,
     pub(crate) plots: Vec<Plot>,
     /// A marked horizontal position, with words.
@@ -420,7 +415,7 @@ pub(crate) struct Lines {
     pub(crate) words: String,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Across {
     pub(crate) title: &'static str,
     /// Where something was measured, ascending.
@@ -455,6 +450,20 @@ pub(crate) struct Plot {
     pub(crate) series: Vec<Series>,
 }
 
+impl Plot {
+    /// The only plot of a chart, whose axis is logarithmic.
+    pub(crate) fn alone(title: impl Into<String>, series: Vec<Series>) -> Plot {
+        Plot {
+            title: title.into(),
+            height: 220.0,
+            most: 0.0,
+            ticks: 5,
+            log: true,
+            series,
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Series {
     pub(crate) name: String,
@@ -483,6 +492,18 @@ pub(crate) struct Point {
     /// The interval; the point itself where there is none.
     pub(crate) range: (f64, f64),
     pub(crate) hint: String,
+}
+
+impl Point {
+    /// A point without an interval and without a hint.
+    pub(crate) fn at(x: f64, y: f64) -> Point {
+        Point {
+            x,
+            y,
+            range: (y, y),
+            hint: String::new(),
+        }
+    }
 }
 
 /// A bar, or a point with its interval, for each of several things.
@@ -521,6 +542,14 @@ pub(crate) enum Sign {
 pub(crate) struct Group {
     pub(crate) heading: String,
     pub(crate) bars: Vec<Bar>,
+}
+
+impl Group {
+    /// Bars without a heading, which are all.
+    pub(crate) fn all(bars: Vec<Bar>) -> Vec<Group> {
+        let heading = String::new();
+        vec![Group { heading, bars }]
+    }
 }
 
 #[derive(Debug, Default)]

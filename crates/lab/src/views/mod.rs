@@ -16,6 +16,8 @@ mod warnings;
 
 pub use bench::{Part, bench};
 pub use changed::changed;
+#[cfg(test)]
+pub(crate) use common::SIGNS;
 pub use form::View;
 pub(crate) use shootout::standing;
 
@@ -32,8 +34,8 @@ pub fn view(run: &Document, findings: &Findings) -> View {
     }
 }
 
-const NOTHING_BUT_NOISE: &str = "This run recommends nothing: other programs disturbed every one of its rounds (NOISY), so the curves may \
-     show them as much as the clients.";
+const NOTHING_BUT_NOISE: &str = "This run recommends nothing: other programs, or the machine's host, disturbed every one of its rounds \
+     (NOISY), so the curves may show that as much as the clients.";
 
 /// The findings; without recommendations where the run did not end, or others disturbed all of it.
 fn advised(run: &Document, findings: &Findings) -> Findings {

@@ -15,61 +15,36 @@ pub(super) struct Client<'a> {
 /// The chart of some rows; none where no row has so many latencies that two percentiles are known. Each further nine is
 /// as far as the last, because ten times fewer requests are slower.
 pub(super) fn chart(name: String, heading: String, clients: &[Client]) -> Option<Chart> {
-    let known = |client: &Client| {
-        client
-            .row
-            .percentiles
-            .clone()
-            .filter(|all| all.at.len() > 1)
-    };
-    let all: Vec<(&Client, Percentiles)> = clients
-        .iter()
-        .filter_map(|client| Some((client, known(client)?)))
-        .collect();
-    let mut percents: Vec<f64> = all
-        .iter()
-        .flat_map(|(_, own)| own.at.iter().map(|it| it.percent))
-        .collect();
+    let known = clients.iter().filter_map(|client| {
+        let own = client.row.percentiles.as_ref()?;
+        (own.at.len() > 1).then_some((client, own))
+    });
+    let all: Vec<(&Client, &Percentiles)> = known.collect();
+    let of_clients = all.iter().flat_map(|(_, own)| &own.at);
+    let mut percents: Vec<f64> = of_clients.map(|it| it.percent).collect();
     percents.sort_by(f64::total_cmp);
     percents.dedup();
-    if all.is_empty() {
-        return None;
-    }
-    let words: Vec<String> = all
-        .iter()
-        .map(|(client, own)| in_words(client, own))
-        .collect();
+    let title = match &all[..] {
+        [] => return None,
+        [(_, only)] => format!("latency in ms, n = {}", count(only.n)),
+        _ => "latency in ms".into(),
+    };
+    let words: Vec<String> = all.iter().map(|(it, own)| in_words(it, own)).collect();
+    let lines = all.iter().map(|(it, own)| series(it, own)).collect();
     Some(Chart::Lines(Lines {
         title: format!("Latency from p50 to p99.9, {heading}"),
         name,
         heading,
-        width: NARROW,
         across: Across {
             title: "percentile",
             grid: percents.iter().copied().map(across).collect(),
             log: true,
-            labels: percents
-                .iter()
-                .map(|percent| format!("p{percent}"))
-                .collect(),
+            labels: percents.iter().map(|it| format!("p{it}")).collect(),
             round: false,
         },
-        plots: vec![Plot {
-            title: match &all[..] {
-                [(_, only)] => format!("latency in ms, n = {}", count(only.n)),
-                _ => "latency in ms".into(),
-            },
-            height: 220.0,
-            most: 0.0,
-            ticks: 5,
-            log: true,
-            series: all
-                .iter()
-                .map(|(client, own)| series(client, own))
-                .collect(),
-        }],
-        band: None,
+        plots: vec![Plot::alone(title, lines)],
         words: words.join(" "),
+        ..Lines::default()
     }))
 }
 
@@ -95,9 +70,8 @@ fn series(client: &Client, own: &Percentiles) -> Series {
     Series {
         name: format!("{}, n = {}", client.name, count(own.n)),
         colour: client.colour,
-        stroke: Stroke::Line,
         points: own.at.iter().map(point).collect(),
-        crosses: Vec::new(),
+        ..Series::default()
     }
 }
 

@@ -91,10 +91,8 @@ pub(super) fn table(run: &Document, all: &[AtRate]) -> Table {
         col("sent late,\np99 ms", 1, known(|it| it.behind_p99_ms)),
         col("result", 0, standing).words(),
     ];
-    Table::of("Latency at a rate", all, columns).each(all, |line, it| {
-        line.look = match it.rejected {
-            Some(_) => Look::Rejected,
-            None => Look::Plain,
-        };
+    let table = Table::of("Latency at a rate", all, columns);
+    table.each(all, |line, it| {
+        line.look = Look::rejected(it.rejected.is_some())
     })
 }

@@ -18,49 +18,19 @@ const TUNED: (&str, &str) = (
     "set up for speed; all others as their documentation shows them",
 );
 
+/// How the columns of seconds are read.
+const SECONDS: &str = "Seconds are of all rounds together: user and system are CPU time, real is what the clock shows. First and boot are \
+                       the first request and the start of a new process, medians over its invocations.";
+
 /// The whole view.
 pub(super) fn view(run: &Document, findings: &Findings, ranking: &Ranking) -> View {
-    let all: Vec<&Entry> = ranking.ranked.iter().chain(&ranking.outside).collect();
-    let sentences = || verdicts(run, || Verdict::list(&sentences(ranking)));
-    let table = |entries: &[&Entry]| Block::Table(table(run, ranking, entries));
-    let everyone: Vec<&Entry> = all.iter().copied().chain(&ranking.rejected).collect();
-    let mut sections = vec![Section::new("", Media::MARKDOWN, vec![sentences()])];
-    if !ranking.ranked.is_empty() {
-        let chart = Block::Charts(vec![Chart::Bars(bars(run, ranking))]);
-        sections.push(Section::new(
-            "Requests per second",
-            Media::PAGE,
-            vec![chart],
-        ));
-    }
-    sections.push(Section::new("", Media::PAGE, vec![sentences()]));
-    sections.push(Section::new("", Media::TEXT, vec![table(&all)]));
-    sections.push(Section::new("Verdict", Media::TERMINAL, vec![sentences()]));
-    let lines: Vec<Witnessed> = everyone
-        .iter()
-        .map(|entry| Witnessed::of(named(run, entry), run, [&entry.row]))
-        .collect();
-    sections.extend(seen("client", &lines));
-    let items = ranking.rejected.iter().map(|entry| {
-        let speed = figure(entry.row.requests_per_second);
-        [
-            entry.row.client.clone(),
-            format!("{speed} requests/s: {}", reason(run, entry)),
-        ]
-    });
-    sections.extend(rejected("Rejected: shown, not ranked", items.collect()));
-    sections.extend(warnings(run, ranking.ranked.iter().map(|entry| &entry.row)));
-    let seconds = "Seconds are of all rounds together: user and system are CPU time, real is what the clock shows. First and boot are \
-                   the first request and the start of a new process, medians over its invocations.";
-    let figures = vec![Block::Note(seconds.into()), table(&everyone)];
-    sections.push(Section::new("All figures", Media::PAGE, figures).folded());
-    sections.extend(left_out(run));
-    sections.extend(ending(run, how_to_read(run)));
     let mut trust = trust(run, findings);
     // One that broke on the way has rows that agree, and is not ranked.
     trust.rejected = ranking.rejected.len();
     let mut facts = facts(run, &trust);
     facts.push(Fact::new(Tone::Plain, numbers(ranking)));
+    let mut sections = summary(run, ranking);
+    sections.extend(details(run, ranking));
     View {
         finding: ranking.verdict.clone(),
         question: "Which client is the fastest?",
@@ -72,36 +42,67 @@ pub(super) fn view(run: &Document, findings: &Findings, ranking: &Ranking) -> Vi
     }
 }
 
+/// What each medium says first.
+fn summary(run: &Document, ranking: &Ranking) -> Vec<Section> {
+    let all: Vec<&Entry> = ranking.ranked.iter().chain(&ranking.outside).collect();
+    let table = Block::Table(table(run, ranking, &all));
+    let said = sentences(ranking);
+    let section = |title, media, block| Section::new(title, media, vec![block]);
+    let sentences = |title, media| section(title, media, verdicts(run, || Verdict::list(&said)));
+    let mut sections = vec![sentences("", Media::MARKDOWN)];
+    if !ranking.ranked.is_empty() {
+        let chart = Block::Charts(vec![Chart::Bars(bars(run, ranking))]);
+        sections.push(section("Requests per second", Media::PAGE, chart));
+    }
+    sections.push(sentences("", Media::PAGE));
+    sections.push(section("", Media::TEXT, table));
+    sections.push(sentences("Verdict", Media::TERMINAL));
+    sections
+}
+
+/// What the server saw, who is rejected or has a warning, all figures, and the end of the page.
+fn details(run: &Document, ranking: &Ranking) -> Vec<Section> {
+    let ranked = ranking.ranked.iter();
+    let everyone = ranked.chain(&ranking.outside).chain(&ranking.rejected);
+    let everyone: Vec<&Entry> = everyone.collect();
+    let witnessed = |entry: &&Entry| Witnessed::of(named(run, entry), run, [&entry.row]);
+    let lines: Vec<Witnessed> = everyone.iter().map(witnessed).collect();
+    let mut sections = seen("client", &lines);
+    let items = ranking.rejected.iter().map(|entry| {
+        let speed = figure(entry.row.requests_per_second);
+        let words = format!("{speed} requests/s: {}", reason(run, entry));
+        [entry.row.client.clone(), words]
+    });
+    sections.extend(rejected(NOT_RANKED, items.collect()));
+    sections.extend(warnings(run, ranking.ranked.iter().map(|entry| &entry.row)));
+    let table = Block::Table(table(run, ranking, &everyone));
+    let figures = vec![Block::Note(SECONDS.into()), table];
+    sections.push(Section::new("All figures", Media::PAGE, figures).folded());
+    sections.extend(left_out(run));
+    sections.extend(ending(run, how_to_read(run)));
+    sections
+}
+
 /// How many there are of each kind, so that every number of clients can be found again.
 fn numbers(ranking: &Ranking) -> String {
-    let generators = ranking
-        .outside
-        .iter()
-        .filter(|entry| entry.reference)
-        .count();
-    let clients = plural(
-        (ranking.ranked.len() + ranking.rejected.len()) as u64,
-        "client",
-    );
-    let mut words = format!(
-        "{clients}: {} ranked, {} rejected",
-        ranking.ranked.len(),
-        ranking.rejected.len()
-    );
-    if ranking
-        .outside
-        .iter()
-        .any(|entry| entry.row.is_baseline_loader())
-    {
+    let (ranked, rejected) = (ranking.ranked.len(), ranking.rejected.len());
+    let generators = ranking.outside.iter().filter(|entry| entry.reference);
+    let generators = generators.count() as u64;
+    let clients = plural((ranked + rejected) as u64, "client");
+    let mut words = format!("{clients}: {ranked} ranked, {rejected} rejected");
+    if loader(ranking).is_some() {
         words += "; beside them the baseline loader";
     }
     if generators > 0 {
-        words += &format!(
-            "; {} for reference",
-            plural(generators as u64, "load generator")
-        );
+        let generators = plural(generators, "load generator");
+        words += &format!("; {generators} for reference");
     }
     words
+}
+
+fn loader(ranking: &Ranking) -> Option<&Entry> {
+    let mut outside = ranking.outside.iter();
+    outside.find(|entry| entry.row.is_baseline_loader())
 }
 
 /// The work of the run, in a line.
@@ -126,16 +127,14 @@ fn job(run: &Document) -> String {
 /// The winner, and what the baseline loader says.
 fn sentences(ranking: &Ranking) -> Vec<String> {
     let mut sentences = vec![ranking.verdict.clone()];
-    let loader = ranking
-        .outside
-        .iter()
-        .find(|entry| entry.row.is_baseline_loader());
-    if let (Some(first), Some(loader)) = (ranking.ranked.first(), loader) {
+    if let (Some(first), Some(loader)) = (ranking.ranked.first(), loader(ranking))
+        && let Some(share) = first.row.baseline_loader_ratio
+    {
         sentences.push(format!(
             "The baseline loader, which parses nothing, does {} requests/s; {} reaches {} of it.",
             figure(loader.row.requests_per_second),
             first.row.client,
-            percent(first.row.requests_per_second / loader.row.requests_per_second)
+            percent(share)
         ));
     }
     sentences.extend(ranking.notes.iter().cloned());
@@ -150,7 +149,7 @@ fn is_tuned(run: &Document, entry: &Entry) -> bool {
 
 /// A client's name, with a sign when it is tuned or no client at all.
 fn named(run: &Document, entry: &Entry) -> String {
-    let client = name(&entry.row.client);
+    let client = signed(&name(&entry.row.client), &entry.row);
     match (
         entry.reference && !entry.row.is_baseline_loader(),
         is_tuned(run, entry),
@@ -184,34 +183,24 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
     let baseline = run.plan.baseline.as_deref().unwrap_or_default();
     let line = |line: &mut Line, it: &&Entry| {
         line.language = language(run, &it.row.client);
-        line.look = if it.row.rejected.is_some() && !it.reference {
-            Look::Rejected
-        } else {
-            Look::Plain
-        };
+        line.look = Look::rejected(it.row.rejected.is_some() && !it.reference);
     };
-    let columns = columns(run, baseline);
-    let mut table = Table::of("All figures", entries, columns).each(entries, line);
     let mut ranked = ranking.ranked.iter();
-    if !ranked.any(|entry| entry.row.client == baseline) {
-        let words = format!("{baseline} was rejected, so there are no ratios to it");
-        table = table.note(words);
-    }
-    if let Some(words) = about_ranges(ranking) {
-        table = table.note(words);
-    }
-    table = table.marks(INTERVAL.0, INTERVAL.1).marks(TUNED.0, TUNED.1);
-    if let Some(words) = newer(run) {
-        table = table.note(words);
-    }
-    if let Some(words) = about_generators(entries) {
-        table = table.note(words);
-    }
-    match ranking.ranked.is_empty() {
-        true => table,
-        false => table.note("the server's log confirms of all that are ranked: no error, no duplicate, as many in flight as required"),
-    }
+    let is_ranked = ranked.any(|entry| entry.row.client == baseline);
+    let without =
+        (!is_ranked).then(|| format!("{baseline} was rejected, so there are no ratios to it"));
+    let confirmed = (!ranking.ranked.is_empty()).then(|| CONFIRMED.to_owned());
+    Table::of("All figures", entries, columns(run, baseline))
+        .each(entries, line)
+        .marks(&[INTERVAL, TUNED, REOPENED])
+        .notes(without)
+        .notes(about_ranges(ranking))
+        .notes(newer(run))
+        .notes(about_generators(entries))
+        .notes(confirmed)
 }
+
+const CONFIRMED: &str = "the server's log confirms of all that are ranked: no error, no duplicate, as many in flight as required";
 
 /// The figures of any run, and after the first of them those of a shootout.
 fn columns<'a>(run: &'a Document, baseline: &str) -> Vec<Shown<'a, &'a Entry>> {
@@ -221,7 +210,7 @@ fn columns<'a>(run: &'a Document, baseline: &str) -> Vec<Shown<'a, &'a Entry>> {
     #[rustfmt::skip]
     columns.extend([
         col(&format!("÷\n{baseline}"), 0, |it: &&Entry| optional(it.ratio, |found| ratio_words(&found))).intervals(1),
-        col("ties", 1, |it: &&Entry| it.letters.clone()).words().means("clients that share a letter cannot be told apart"),
+        col("ties", 1, |it: &&Entry| it.letters.clone()).words().means(TIES),
         col("user\ns", 5, |it: &&Entry| small(it.user)),
         col("system\ns", 5, |it: &&Entry| small(it.system)),
         col("total\ns", 5, |it: &&Entry| small(it.user + it.system)),
@@ -274,27 +263,16 @@ fn less_wanted<T>(column: Shown<T>) -> Shown<T> {
 fn bars(run: &Document, ranking: &Ranking) -> Bars {
     let baseline = run.plan.baseline.as_deref().unwrap_or_default();
     let languages = languages(run, ranking);
-    let ranked = ranking.ranked.iter();
-    let bars: Vec<Bar> = ranked.map(|entry| bar(run, &languages, entry)).collect();
-    let tuned = bars.iter().any(|bar| bar.hollow);
-    let tuned = tuned.then(|| Sign::Hollow(format!("{}: {}", TUNED.0, TUNED.1)));
-    let ties = tied(ranking).then_some("a, b, …: clients that share a letter cannot be told apart");
-    let ties = ties.map(|words| Sign::Name(words.into()));
-    let signs = tuned.into_iter().chain(signs(run, &bars)).chain(ties);
-    let mut ranked = ranking.ranked.iter();
-    let base = ranked.find(|entry| entry.row.client == baseline);
+    let ranked = || ranking.ranked.iter();
+    let bars: Vec<Bar> = ranked().map(|entry| bar(run, &languages, entry)).collect();
+    let base = ranked().find(|entry| entry.row.client == baseline);
+    let ties = if tied(ranking) { " · ties" } else { "" };
     Bars {
         name: "shootout".into(),
         title: "Requests per second of each client".into(),
-        unit: match tied(ranking) {
-            true => format!("requests/s · ÷ {baseline} · ties"),
-            false => format!("requests/s · ÷ {baseline}"),
-        },
-        signs: signs.collect(),
-        groups: vec![Group {
-            bars,
-            ..Group::default()
-        }],
+        unit: format!("requests/s · ÷ {baseline}{ties}"),
+        signs: all_signs(run, ranking, &bars),
+        groups: Group::all(bars),
         legend: languages,
         line: base.map(|entry| (entry.row.requests_per_second, format!("1× is {baseline}"))),
         caption: format!(
@@ -303,6 +281,21 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
         ..Bars::default()
     }
 }
+
+/// The meaning of every sign in the chart.
+fn all_signs(run: &Document, ranking: &Ranking, bars: &[Bar]) -> Vec<Sign> {
+    let tuned = bars.iter().any(|bar| bar.hollow);
+    let tuned = tuned.then(|| Sign::Hollow(format!("{}: {}", TUNED.0, TUNED.1)));
+    let mut ranked = ranking.ranked.iter();
+    let reopened = ranked.any(|entry| !reopens(&entry.row).is_empty());
+    let reopened = reopened.then(|| format!("{} {}", REOPENED.0, REOPENED.1));
+    let ties = tied(ranking).then(|| format!("a, b, …: {TIES}"));
+    let names = reopened.into_iter().chain(ties).map(Sign::Name);
+    let signs = tuned.into_iter().chain(signs(run, bars));
+    signs.chain(names).collect()
+}
+
+const TIES: &str = "clients that share a letter cannot be told apart";
 
 /// The languages of all that are ranked, each once, in the order of their names.
 fn languages(run: &Document, ranking: &Ranking) -> Vec<String> {
@@ -363,7 +356,7 @@ fn how_to_read(run: &Document) -> String {
          interleaved in random order; ratios are to {} and compare rounds of the same block (Hodges–Lehmann on log-ratios, \
          Wilcoxon signed-rank interval of at least 95 % from 6 rounds on). {} is {}. Differences within {:.0} % \
          count as none. The winner is one only if all comparisons with it hold together (Holm). Latencies are of a closed loop: a \
-         new request is sent only when an earlier one has ended. The baseline loader is the lab's own driver, which parses nothing. Parsing JSON \
+         new request is sent only when an earlier one has ended. The baseline loader is {LOADER}. Parsing JSON \
          is part of the job and done by the usual parser of each language, so across languages it is compared too. A row is \
          rejected when the client's claim and the server's log disagree.",
         run.plan.baseline.as_deref().unwrap_or(NONE),

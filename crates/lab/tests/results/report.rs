@@ -100,7 +100,7 @@ fn the_document_has_exactly_the_promised_keys() {
         keys(&value["rows"][0]),
         words(
             "client body_bytes delay_ms concurrency requests_per_second cpu_percentage cpu_ms_per_request cpu_outside_percentage p50_ms p99_ms \
-             percentiles peak_rss_mb errors connections duplicates peak_in_flight baseline_loader_ratio verified rejected"
+             percentiles peak_rss_mb errors connections opened_per_request duplicates peak_in_flight baseline_loader_ratio verified rejected"
         )
     );
     assert_eq!(

@@ -9,25 +9,49 @@ use crate::shootout::shootout;
 use crate::synthetic::{delayed, judge};
 
 #[test]
-fn noise_is_said_on_the_page() {
-    let mut run = shootout(&[
-        ("net-http", 1000.0),
-        ("client-00", 2000.0),
-        ("baseline-loader", 2300.0),
-    ]);
-    let other = run.rounds.iter_mut().filter(|round| round.block % 3 == 0);
-    other.for_each(|round| {
-        round.noise = Some(Noise {
-            foreign_ns: round.wall_ns,
-            stolen_ns: 0,
-        })
-    });
-    let page = report::view(&run, &judge(&run.rounds, &Delay::None)).html();
-    assert!(page.contains("NOISY: other programs ran in 33"), "the mark");
-    assert!(
-        page.contains("the baseline loader is 1.15× as fast as the fastest client"),
-        "the baseline loader"
-    );
+fn who_disturbed_the_rounds_is_said_on_the_page() {
+    let share = |taken: bool| if taken { 1 } else { 0 };
+    for (programs, host, said) in [
+        (false, false, "no noise from other programs"),
+        (
+            true,
+            false,
+            "NOISY: other programs ran in 33\u{a0}% of the rounds; end them",
+        ),
+        (
+            false,
+            true,
+            "NOISY: the machine's host took time from 33\u{a0}% of the rounds; run it again",
+        ),
+        (
+            true,
+            true,
+            "NOISY: 33\u{a0}% of the rounds were disturbed, 33\u{a0}% by other programs and 33\u{a0}% by the machine's host",
+        ),
+    ] {
+        let mut run = shootout(&[
+            ("net-http", 1000.0),
+            ("client-00", 2000.0),
+            ("baseline-loader", 2300.0),
+        ]);
+        for round in &mut run.rounds {
+            let taken = if round.block % 3 == 0 {
+                round.wall_ns
+            } else {
+                0
+            };
+            round.noise = Some(Noise {
+                foreign_ns: taken * share(programs),
+                stolen_ns: taken * share(host),
+            });
+        }
+        let page = report::view(&run, &judge(&run.rounds, &Delay::None)).html();
+        assert!(page.contains(said), "{said}: {page}");
+        assert!(
+            page.contains("the baseline loader is 1.15× as fast as the fastest client"),
+            "the baseline loader"
+        );
+    }
 }
 
 #[test]

@@ -182,6 +182,24 @@ fn the_title_of_a_sweep_at_rates_compares_likewise() {
 }
 
 #[test]
+fn a_ratio_is_the_same_wherever_a_page_has_it() {
+    let sweep = page("2026-11-22-sweep");
+    assert!(title(&sweep).ends_with(", 5.36× as fast as typhoeus"));
+    assert!(sweep.contains("; 5.36× typhoeus ["));
+    let shootout = page("2026-11-24-shootout");
+    assert!(shootout.contains("hecaton-rust reaches 89\u{a0}% of it"));
+}
+
+#[test]
+fn signs_and_the_baseline_loader_are_explained_above_the_bars() {
+    let page = bench("2026-11-24-bench");
+    let (chart, _) = page.split_once("</svg>").unwrap();
+    assert!(chart.contains("faraday-net-http\u{a0}*"));
+    assert!(chart.contains(">*: a new connection for each request<"));
+    assert!(chart.contains(">baseline loader: the lab&#39;s own driver, which parses nothing<"));
+}
+
+#[test]
 fn a_sweep_of_one_concurrency_has_bars_and_no_line_of_single_points() {
     let page_of_many = page("2026-11-22-bench/one");
     assert!(page_of_many.contains("<h2>13,801-byte bodies at concurrency 1</h2>"));

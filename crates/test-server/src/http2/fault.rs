@@ -18,6 +18,23 @@ use crate::response::{Field, TEXT};
 /// Half of a body has been sent by then.
 const WRITTEN_AFTER: Duration = Duration::from_millis(10);
 
+/// Sends half of a body, and resets its stream.
+async fn half_and_reset(shared: &Shared, mut respond: SendResponse<Bytes>) -> Result<(), Lost> {
+    let mut sender = half(shared, &mut respond, false).await?;
+    // A reset discards bytes that are not written yet, and nothing reports when they are.
+    let written = Instant::now() + WRITTEN_AFTER;
+    shared.hub.timer.sleep_until(written).await;
+    sender.send_reset(Reason::INTERNAL_ERROR);
+    Ok(())
+}
+
+/// Sends half of a body, and waits for the client's reset, or its end.
+async fn stall_body(shared: &Shared, respond: &mut SendResponse<Bytes>) -> Result<(), Lost> {
+    let mut sender = half(shared, respond, true).await?;
+    let _ = poll_fn(|context| sender.poll_reset(context)).await;
+    Ok(())
+}
+
 /// Causes the fault. Only a whole response ends without being lost.
 pub(super) async fn play(
     shared: &Shared,
@@ -29,15 +46,10 @@ pub(super) async fn play(
         // Fewer bytes than the length says, and the end of the stream.
         Fault::Truncate => {
             let mut sender = half(shared, &mut respond, true).await?;
-            sender.send_data(Bytes::new(), true)?;
-            return Ok(());
+            return Ok(sender.send_data(Bytes::new(), true)?);
         }
         Fault::TruncateChunked => {
-            let mut sender = half(shared, &mut respond, false).await?;
-            // A reset discards bytes that are not written yet, and nothing reports when they are.
-            let written = Instant::now() + WRITTEN_AFTER;
-            shared.hub.timer.sleep_until(written).await;
-            sender.send_reset(Reason::INTERNAL_ERROR);
+            half_and_reset(shared, respond).await?;
         }
         Fault::TlsCut => {
             half(shared, &mut respond, false).await.map(drop)?;
@@ -53,9 +65,7 @@ pub(super) async fn play(
         }
         Fault::StallHead => gone(&mut respond).await,
         Fault::StallBody => {
-            let mut sender = half(shared, &mut respond, true).await?;
-            // The client's reset, or its end.
-            let _ = poll_fn(|context| sender.poll_reset(context)).await;
+            stall_body(shared, &mut respond).await?;
         }
         Fault::Drip => return drip(shared, respond).await,
         Fault::HugeHead => return huge_head(shared, respond).await,

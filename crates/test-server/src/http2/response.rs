@@ -14,6 +14,7 @@ use crate::held::{Response, Small};
 use crate::hub::Hub;
 use crate::request::After;
 use crate::response::{Field, Length, is_bodiless};
+use crate::script::{Item, Script};
 use crate::source::Source;
 use crate::stream::Kind;
 
@@ -33,16 +34,7 @@ pub(super) async fn send(
     let mut ends = after == After::Close;
     let id = respond.stream_id().as_u32();
     match response {
-        Response::Item(script, item) => {
-            let (content_type, fields, body) = script.body(item, &hub.date, Instant::now());
-            let head = head(hub, 200, content_type, &fields, Some(body.len() as u64))?;
-            let decoded = script.decoded(item, &body);
-            let mut sender = respond.send_response(head, is_head)?;
-            if !is_head {
-                send_all(&mut sender, body.into(), true, |_| ()).await?;
-                hub.ledger.borrow_mut().wrote_body(decoded, false);
-            }
-        }
+        Response::Item(script, item) => self::item(hub, respond, &script, item).await?,
         Response::Rest(..) => return Err(Lost), // responses are cut over HTTP/1.1 only
         Response::Small(small) => self::small(hub, respond, *small).await?,
         Response::Stream(stream) => match stream.kind {
@@ -63,6 +55,24 @@ pub(super) async fn send(
     }
     if ends {
         shared.control.go_away(id);
+    }
+    Ok(())
+}
+
+/// Sends the response to a request of a round.
+async fn item(
+    hub: &Hub,
+    mut respond: SendResponse<Bytes>,
+    script: &Script,
+    item: Item,
+) -> Result<(), Lost> {
+    let (content_type, fields, body) = script.body(item, &hub.date, Instant::now());
+    let head = head(hub, 200, content_type, &fields, Some(body.len() as u64))?;
+    let decoded = script.decoded(item, &body);
+    let mut sender = respond.send_response(head, item.is_head)?;
+    if !item.is_head {
+        send_all(&mut sender, body.into(), true, |_| ()).await?;
+        hub.ledger.borrow_mut().wrote_body(decoded, false);
     }
     Ok(())
 }

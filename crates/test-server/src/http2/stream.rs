@@ -17,7 +17,7 @@ use crate::held::{Held, Hold};
 use crate::hub::Hub;
 use crate::ledger::Receipt;
 use crate::parse::Framing;
-use crate::reply::Reply;
+use crate::reply::{Known, Reply};
 use crate::request::{After, Request};
 use crate::route;
 
@@ -77,6 +77,12 @@ struct Arrival {
 }
 
 impl Arrival {
+    /// Whether it is the first request for its id.
+    fn is_first(&self, receipt: Option<Receipt>) -> bool {
+        let repeated = receipt.is_some_and(|receipt| receipt.repeated);
+        matches!(self.request.route, route::Route::Item(..)) && !repeated
+    }
+
     async fn respond(
         self,
         shared: &Shared,
@@ -84,18 +90,14 @@ impl Arrival {
         mut body: RecvStream,
         mut respond: SendResponse<Bytes>,
     ) -> Result<(), Lost> {
-        let repeated = pending.receipt.is_some_and(|receipt| receipt.repeated);
-        let item = matches!(self.request.route, route::Route::Item(..));
-        if shared.options.refuse_first && item && !repeated {
+        if shared.options.refuse_first && self.is_first(pending.receipt) {
             respond.send_reset(Reason::REFUSED_STREAM);
             return Err(Lost);
         }
         let fault = shared.hub.deal(&self.request);
-        let received = if self.request.reads_body(fault) {
-            let collected = Collected::new(self.request.route.keep());
-            read(&mut body, collected).await?
-        } else {
-            Received::default()
+        let received = match self.request.reads_body(fault) {
+            true => read(&mut body, Collected::new(self.request.route.keep())).await?,
+            false => Received::default(),
         };
         let reply = Reply {
             hub: &shared.hub,
@@ -104,9 +106,13 @@ impl Arrival {
             secure: shared.secure.as_deref(),
         };
         let is_head = self.request.is_head;
-        let now = Instant::now();
-        let receipt = pending.receipt;
-        let mut held = reply.held(self.request, receipt, self.hash, received, fault, now);
+        let known = Known {
+            request: self.request,
+            receipt: pending.receipt,
+            hash: self.hash,
+            fault,
+        };
+        let mut held = reply.held(known, &received, Instant::now());
         pending.receipt = held.receipt;
         hold(&shared.hub, &mut held, &mut respond).await?;
         if let Some(receipt) = held.receipt {

@@ -269,6 +269,7 @@ fn interim_responses_come_before_the_final_one_and_never_over_http_1_0() {
     assert_eq!(client.head().status, 103);
     let last = client.response();
     assert_eq!((last.status, last.body.len()), (200, 133));
+    assert_eq!(client.rest(), b"", "its connection ends");
     let mut old = Client::new(&server);
     old.send("GET /r/2 HTTP/1.0\r\n\r\n");
     assert_eq!(old.head().status, 200);

@@ -4,6 +4,7 @@
 use hecaton_test_server::Times;
 
 use super::requests::turned_away;
+use super::{claimed, seen, together};
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
 
@@ -94,24 +95,39 @@ pub fn sooner_than_the_loader(median_ms: Option<f64>, fastest_ms: f64) -> Option
 /// are as long.
 pub(super) fn shorter_than_held(rounds: &[&Round]) -> Option<String> {
     let claimed = all_claimed(rounds)?;
-    let held = of_intervals(rounds, |interval| &interval.held);
-    // Responses that the server turned away were held too, and have no latency.
+    let held = together(seen(rounds).map(|interval| &interval.held));
+    let refuted = refuted(rounds, &claimed, &held, clock_step(&claimed))?;
+    Some(format!(
+        "the claimed latencies contradict the server's times: it held {} for {} ms or longer, and only {} of the claimed \
+         latencies are as long",
+        plural(refuted.responses, "response"),
+        figure(refuted.ms),
+        count(refuted.latencies)
+    ))
+}
+
+/// Claims that the server's own times refute.
+struct Refuted {
+    /// How long so many responses took at least.
+    ms: f64,
+    responses: u64,
+    /// How many claimed latencies are as long.
+    latencies: u64,
+}
+
+/// Where fewer latencies than the server's own times are so long. Responses that it turned away have a time and no latency, and
+/// clocks of two programs are read a moment apart.
+fn refuted(rounds: &[&Round], claimed: &Times, own: &Times, spared_us: u32) -> Option<Refuted> {
     let turned: u64 = rounds.iter().map(|round| turned_away(round)).sum();
-    let spare = (ASIDE * held.len() as f64).ceil() as u64 + 1 + turned;
-    let step = clock_step(&claimed);
-    let refuted = held.iter().find_map(|(us, _)| {
-        let long = claimed.at_least((us - us / 50).saturating_sub(step));
-        let those = held.at_least(us);
-        (long + spare < those).then_some((us, those, long))
-    });
-    refuted.map(|(us, those, long)| {
-        format!(
-            "the claimed latencies contradict the server's times: it held {} for {} ms or longer, and only {} of the claimed \
-             latencies are as long",
-            plural(those, "response"),
-            figure(f64::from(us) / 1e3),
-            count(long)
-        )
+    let spare = (ASIDE * own.len() as f64).ceil() as u64 + 1 + turned;
+    own.iter().find_map(|(us, _)| {
+        let latencies = claimed.at_least((us - us / 50).saturating_sub(spared_us));
+        let responses = own.at_least(us);
+        (latencies + spare < responses).then(|| Refuted {
+            ms: f64::from(us) / 1e3,
+            responses,
+            latencies,
+        })
     })
 }
 
@@ -119,57 +135,24 @@ pub(super) fn shorter_than_held(rounds: &[&Round]) -> Option<String> {
 /// So as many claimed latencies are as long as the server's own times from due to let go.
 pub(super) fn shorter_than_due(rounds: &[&Round]) -> Option<String> {
     let claimed = all_claimed(rounds)?;
-    let least = of_intervals(rounds, |interval| &interval.least);
-    // Responses that the server turned away have no latency.
-    let turned: u64 = rounds.iter().map(|round| turned_away(round)).sum();
-    let spare = (ASIDE * least.len() as f64).ceil() as u64 + 1 + turned;
-    let spared_us = 1000.max(clock_step(&claimed));
-    let refuted = least.iter().find_map(|(us, _)| {
-        // Clocks of two programs are read a moment apart.
-        let (those, long) = (
-            least.at_least(us),
-            claimed.at_least((us - us / 50).saturating_sub(spared_us)),
-        );
-        (long + spare < those).then_some((us, those, long))
-    });
-    refuted.map(|(us, those, long)| {
-        format!(
-            "the claimed latencies contradict the server's times: {} went out {} ms or more after the request was due, and only {} of \
-             the claimed latencies are as long",
-            plural(those, "response"),
-            figure(f64::from(us) / 1e3),
-            count(long)
-        )
-    })
-}
-
-fn claimed(rounds: &[&Round]) -> Times {
-    let mut all = Times::new();
-    rounds
-        .iter()
-        .for_each(|round| all.merge(&round.claim.latencies_us));
-    all
+    let least = together(seen(rounds).map(|interval| &interval.least));
+    let refuted = refuted(rounds, &claimed, &least, 1000.max(clock_step(&claimed)))?;
+    Some(format!(
+        "the claimed latencies contradict the server's times: {} went out {} ms or more after the request was due, and only {} of \
+         the claimed latencies are as long",
+        plural(refuted.responses, "response"),
+        figure(refuted.ms),
+        count(refuted.latencies)
+    ))
 }
 
 /// The claimed latencies of all requests; none where only some were timed.
 pub(super) fn all_claimed(rounds: &[&Round]) -> Option<Times> {
-    let whole = rounds
-        .iter()
-        .all(|round| round.lat_every == 1 && round.seen.is_some());
-    whole.then(|| claimed(rounds))
+    let is_whole = |round: &&Round| round.lat_every == 1 && round.seen.is_some();
+    rounds.iter().all(is_whole).then(|| claimed(rounds))
 }
 
 /// From each request to the next on its connection.
 pub(super) fn cycles(rounds: &[&Round]) -> Times {
-    of_intervals(rounds, |interval| &interval.cycles)
-}
-
-pub(super) fn of_intervals(
-    rounds: &[&Round],
-    times: impl Fn(&hecaton_test_server::Interval) -> &Times,
-) -> Times {
-    let mut all = Times::new();
-    let intervals = rounds.iter().filter_map(|round| round.seen.as_ref());
-    intervals.for_each(|interval| all.merge(times(interval)));
-    all
+    together(seen(rounds).map(|interval| &interval.cycles))
 }

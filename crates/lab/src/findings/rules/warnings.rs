@@ -3,11 +3,10 @@
 use super::connections::{ahead, open_at_once};
 use hecaton_test_server::Times;
 
-use super::latencies::{ASIDE, all_claimed, claimed_in_flight, clock_step, cycles, of_intervals};
-use super::logged::{logged_again, logged_late};
-use super::requests::failed_by_a_service;
+use super::latencies::{ASIDE, all_claimed, claimed_in_flight, clock_step, cycles};
+use super::{claimed, seen, together};
 use crate::findings::words::{count, figure, plural};
-use crate::run::Round;
+use crate::run::{Fact, Round, Seen};
 
 /// A row with less than this share of the requested concurrency says how many requests were in flight. The share is
 /// below 1 because of what a driver does between two requests, which weighs most at concurrency 1.
@@ -23,30 +22,8 @@ pub fn in_flight(rounds: &[&Round]) -> Option<f64> {
     claimed_in_flight(rounds).map(|in_flight| in_flight.min(requested))
 }
 
-/// Warnings about the rounds of one cell, in sentences without a full stop.
-pub fn warnings(rounds: &[&Round]) -> Vec<String> {
-    let all = [
-        trusted,
-        coarse_clock,
-        few_in_flight,
-        much_between,
-        much_outside,
-        many_connections,
-        retired,
-        failed_by_a_service,
-        logged_again,
-        logged_late,
-        sends_late,
-        resumed,
-        no_interim,
-        left_open,
-        disturbed,
-    ];
-    all.iter().filter_map(|rule| rule(rounds)).collect()
-}
-
 /// Such a row proves nothing: its driver can read what is expected of it.
-fn trusted(rounds: &[&Round]) -> Option<String> {
+pub(super) fn trusted(rounds: &[&Round]) -> Option<String> {
     let trusted = rounds.iter().any(|round| round.trusted);
     trusted.then(|| {
         "unverified: its driver ran as the lab's own user (--trust), and could read what the lab knows".to_string()
@@ -54,11 +31,8 @@ fn trusted(rounds: &[&Round]) -> Option<String> {
 }
 
 /// A latency below the step of its clock is unknown.
-fn coarse_clock(rounds: &[&Round]) -> Option<String> {
-    let mut all = Times::new();
-    let claims = rounds.iter().map(|round| &round.claim.latencies_us);
-    claims.for_each(|claimed| all.merge(claimed));
-    let step = clock_step(&all);
+pub(super) fn coarse_clock(rounds: &[&Round]) -> Option<String> {
+    let step = clock_step(&claimed(rounds));
     (step > 0).then(|| {
         format!(
             "the clock of its driver has steps of {} ms or more, so shorter latencies are unknown",
@@ -68,18 +42,15 @@ fn coarse_clock(rounds: &[&Round]) -> Option<String> {
 }
 
 /// In the last moments of a round no id is left to send, so fewer requests are in flight than requested.
-fn few_in_flight(rounds: &[&Round]) -> Option<String> {
+pub(super) fn few_in_flight(rounds: &[&Round]) -> Option<String> {
     let first = rounds.first().filter(|round| {
         let load = &round.cell.load;
         load.mode.is_none() && load.rate.is_none()
     })?;
     let requested = first.cell.load.concurrency;
     let wall: u64 = rounds.iter().map(|round| round.wall_ns).sum();
-    let tails = rounds
-        .iter()
-        .filter_map(|round| round.seen.as_ref())
-        .map(|interval| interval.tail_ns);
-    let full = wall.saturating_sub(tails.sum()) as f64 / wall.max(1) as f64;
+    let tails = seen(rounds).map(|interval| interval.tail_ns).sum();
+    let full = wall.saturating_sub(tails) as f64 / wall.max(1) as f64;
     let in_flight = in_flight(rounds)?;
     (in_flight < FULL * full * requested as f64).then(|| {
         format!(
@@ -95,7 +66,7 @@ const LATE_US: f64 = 2000.0;
 
 /// A client that sends a request later than it is due hides a wait from its figures (coordinated omission).
 /// The kits of drivers count latencies from the due time, so their figures contain the wait.
-fn sends_late(rounds: &[&Round]) -> Option<String> {
+pub(super) fn sends_late(rounds: &[&Round]) -> Option<String> {
     let behind = behind(rounds);
     let p99 = behind.quantile(0.99).filter(|p99| *p99 > LATE_US)?;
     let p50 = behind.quantile(0.5)?;
@@ -108,10 +79,9 @@ fn sends_late(rounds: &[&Round]) -> Option<String> {
 
 /// How long after they were due requests reached the server, by its log.
 pub(in crate::findings) fn behind(rounds: &[&Round]) -> Times {
-    let mut behind = of_intervals(rounds, |interval| &interval.behind);
     let logged = rounds.iter().filter_map(|round| round.logged.as_ref());
-    logged.for_each(|entries| behind.merge(&entries.behind));
-    behind
+    let logged = logged.map(|entries| &entries.behind);
+    together(seen(rounds).map(|interval| &interval.behind).chain(logged))
 }
 
 /// The first round, if connections are reused for one request at a time, and requests are sent neither in a mode of
@@ -127,10 +97,9 @@ fn first_keep_alive<'a>(rounds: &[&'a Round]) -> Option<&'a Round> {
 
 /// A client that keeps its requests in flight waits for a response nearly as long as it takes from one request to the
 /// next on a connection. If there are more connections than requests, they take turns.
-fn much_between(rounds: &[&Round]) -> Option<String> {
+pub(super) fn much_between(rounds: &[&Round]) -> Option<String> {
     let first = first_keep_alive(rounds)?;
-    let used = rounds.iter().filter_map(|round| round.seen.as_ref());
-    let used = used.map(open_at_once).max()?;
+    let used = seen(rounds).map(open_at_once).max()?;
     let turns = (used as f64 / first.cell.load.concurrency as f64).max(1.0);
     let claimed = all_claimed(rounds).filter(|claimed| clock_step(claimed) == 0)?;
     let latency = claimed.quantile(0.5)?;
@@ -148,18 +117,15 @@ fn much_between(rounds: &[&Round]) -> Option<String> {
 /// its neighbours there, and at least half of that time in one gap. At most twice as many requests can therefore take a
 /// time on the wire as there are gaps of half that time. Other long latencies arise in the client, which is no lie: a
 /// thread waits for its turn to run while others use its connection.
-fn much_outside(rounds: &[&Round]) -> Option<String> {
+pub(super) fn much_outside(rounds: &[&Round]) -> Option<String> {
     first_keep_alive(rounds)?;
     let (claimed, cycles) = (all_claimed(rounds)?, cycles(rounds));
     // The first and the last request of a connection have a gap on one side only.
-    let ends = rounds
-        .iter()
-        .map(|round| 2 * round.cell.load.concurrency as u64);
-    let spare = ends.sum::<u64>() + (ASIDE * claimed.len() as f64).ceil() as u64;
-    let (us, those, gaps) = claimed
-        .iter()
-        .map(|(us, _)| (us, claimed.at_least(us), cycles.at_least(us / 2)))
-        .find(|(_, those, gaps)| *those > 2 * gaps + spare)?;
+    let ends = rounds.iter().map(|round| 2 * round.cell.load.concurrency);
+    let spare = ends.sum::<usize>() as u64 + (ASIDE * claimed.len() as f64).ceil() as u64;
+    let at_least = |(us, _)| (us, claimed.at_least(us), cycles.at_least(us / 2));
+    let mut all = claimed.iter().map(at_least);
+    let (us, those, gaps) = all.find(|(_, those, gaps)| *those > 2 * gaps + spare)?;
     (!cycles.is_empty()).then(|| {
         format!(
             "{} of its latencies are {} ms or longer, but only {} requests came half as long after the one before them on their \
@@ -171,14 +137,10 @@ fn much_outside(rounds: &[&Round]) -> Option<String> {
     })
 }
 
-fn many_connections(rounds: &[&Round]) -> Option<String> {
+pub(super) fn many_connections(rounds: &[&Round]) -> Option<String> {
     let first = rounds.first().filter(|round| round.cell.load.keepalive)?;
     let requested = first.cell.load.concurrency as u64;
-    let most = rounds
-        .iter()
-        .filter_map(|round| round.seen.as_ref())
-        .map(open_at_once)
-        .max()?;
+    let most = seen(rounds).map(open_at_once).max()?;
     (most > requested).then(|| {
         format!(
             "up to {} connections for {} at once",
@@ -188,30 +150,10 @@ fn many_connections(rounds: &[&Round]) -> Option<String> {
     })
 }
 
-fn retired(rounds: &[&Round]) -> Option<String> {
-    let first = rounds.first().filter(|round| round.cell.load.keepalive)?;
-    let requested = first.cell.load.concurrency as u64;
-    let worst = rounds
-        .iter()
-        .filter_map(|round| round.seen.as_ref())
-        .max_by_key(|interval| interval.connections_opened)?;
-    (worst.connections_opened > requested).then(|| {
-        format!(
-            "up to {} connections were opened anew for {}",
-            count(worst.connections_opened),
-            plural(worst.requests, "request")
-        )
-    })
-}
-
 /// A resumed handshake costs less than a whole one, so rows with and without them do not do the same work.
-fn resumed(rounds: &[&Round]) -> Option<String> {
-    let seen = rounds.iter().filter_map(|round| round.seen.as_ref());
-    let (mut all, mut resumed) = (0, 0);
-    for interval in seen {
-        all += interval.tls_handshakes;
-        resumed += interval.tls_resumed;
-    }
+pub(super) fn resumed(rounds: &[&Round]) -> Option<String> {
+    let all = seen(rounds).map(|interval| interval.tls_handshakes).sum();
+    let resumed: u64 = seen(rounds).map(|interval| interval.tls_resumed).sum();
     (resumed > 0).then(|| {
         format!(
             "{} of {} resumed a session, which costs less than a whole one",
@@ -221,8 +163,24 @@ fn resumed(rounds: &[&Round]) -> Option<String> {
     })
 }
 
+/// Error output is the driver's own work, and only so much of it is kept.
+pub(super) fn flooded(rounds: &[&Round]) -> Option<String> {
+    let facts = rounds.iter().flat_map(|round| &round.facts);
+    let sizes = facts.filter_map(|fact| match fact {
+        Fact::Seen(Seen::Flooded {
+            written_mib,
+            kept_mib,
+        }) => Some((written_mib, kept_mib)),
+        _ => None,
+    });
+    let (written, kept) = sizes.max()?;
+    Some(format!(
+        "its driver wrote {written} MiB of error output, of which {kept} are kept"
+    ))
+}
+
 /// A client that takes an interim response for the final one is out of step with the server from then on.
-fn no_interim(rounds: &[&Round]) -> Option<String> {
+pub(super) fn no_interim(rounds: &[&Round]) -> Option<String> {
     let none = rounds.iter().any(|round| round.no_interim);
     none.then(|| {
         "it does not read interim responses (103), as RFC 9110 §15.2 requires of every client, so it was sent none".to_string()
@@ -231,15 +189,13 @@ fn no_interim(rounds: &[&Round]) -> Option<String> {
 
 /// Connections that a client closes after the round are closed on nobody's account. One in twenty may still be on its way,
 /// as one for each request in flight.
-fn left_open(rounds: &[&Round]) -> Option<String> {
+pub(super) fn left_open(rounds: &[&Round]) -> Option<String> {
     let many = |round: &&&Round| {
         let open = round.left_open.unwrap_or_default();
         open > round.cell.load.concurrency as u64 + round.count / 20
     };
-    let worst = rounds
-        .iter()
-        .filter(many)
-        .max_by_key(|round| round.left_open)?;
+    let worst = rounds.iter().filter(many);
+    let worst = worst.max_by_key(|round| round.left_open)?;
     Some(format!(
         "{} of {} connections were still open when the round ended: closing them is in none of its figures",
         count(worst.left_open.unwrap_or_default()),
@@ -254,30 +210,20 @@ fn opened_by_others(round: &Round) -> Option<String> {
 }
 
 /// Others use the machine too: it is not known who disturbed the rounds, and the row is not to blame.
-fn disturbed(rounds: &[&Round]) -> Option<String> {
-    let strays = |round: &&&Round| {
-        round
-            .seen
-            .as_ref()
-            .is_some_and(|interval| interval.stray > 0)
-            || !round.disturbed.is_empty()
-            || opened_by_others(round).is_some()
+pub(super) fn disturbed(rounds: &[&Round]) -> Option<String> {
+    let strays = "requests came to the server that were not of its round";
+    let why = |round: &&Round| {
+        let strayed = || round.seen.as_ref().is_some_and(|seen| seen.stray > 0);
+        let known = round.disturbed.first().cloned();
+        let known = known.or_else(|| opened_by_others(round));
+        known.or_else(|| strayed().then(|| strays.to_owned()))
     };
-    let disturbed = rounds.iter().filter(strays).count() as u64;
-    let why = rounds.iter().find_map(|round| {
-        round
-            .disturbed
-            .first()
-            .cloned()
-            .or_else(|| opened_by_others(round))
-    });
-    let why =
-        why.unwrap_or_else(|| "requests came to the server that were not of its round".to_string());
-    (disturbed > 0).then(|| {
-        format!(
-            "{} of {} disturbed by others: {why}",
-            count(disturbed),
-            plural(rounds.len() as u64, "round")
-        )
-    })
+    let why: Vec<String> = rounds.iter().filter_map(why).collect();
+    // What strays says less than anything else.
+    let first = why.iter().find(|why| *why != strays).or(why.first())?;
+    Some(format!(
+        "{} of {} disturbed by others: {first}",
+        count(why.len()),
+        plural(rounds.len() as u64, "round")
+    ))
 }

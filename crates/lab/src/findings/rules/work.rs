@@ -22,12 +22,6 @@ pub fn offence(seen: &Seen) -> Option<String> {
             figure(*cpu_ns as f64 / 1e6),
             figure(*within_ns as f64 / 1e6)
         ),
-        Seen::Flooded {
-            written_mib,
-            kept_mib,
-        } => format!(
-            "it wrote too much error output: {written_mib} MiB until now, of which {kept_mib} are kept"
-        ),
         Seen::Early { ns } => {
             let ms = *ns as f64 / 1e6;
             format!("its first request came {ms:.2} ms before `go`")
@@ -49,6 +43,6 @@ pub fn offence(seen: &Seen) -> Option<String> {
         Seen::Broke { happened } => {
             format!("its driver broke, and was left out of the rest: it {happened}")
         }
-        Seen::Other => return None,
+        Seen::Flooded { .. } | Seen::Other => return None,
     })
 }

@@ -44,10 +44,10 @@ pub struct LogEntries {
     pub statuses: BTreeMap<u16, u64>,
     /// Ids whose lines name another method or path than was to be sent, where the log has named that request of the run
     /// as it was sent.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::run::is_zero")]
     pub otherwise: u64,
     /// Lines with an id of the round that came when it had been judged. No other count has them.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::run::is_zero")]
     pub late: u64,
     /// How long after it was due each request arrived at the service. Only of rounds at a rate and of logs with times
     /// to the millisecond.
@@ -223,10 +223,6 @@ impl AccessLog {
             }
         }
     }
-}
-
-fn is_zero(value: &u64) -> bool {
-    *value == 0
 }
 
 /// The findings so far.

@@ -121,41 +121,53 @@ impl Reader {
             return Err("garbage");
         }
         let status = digits(&head[9..12], 10).ok_or("garbage")? as u16;
-        let mut response = Response {
+        let fields = Fields::read(head)?;
+        let framing = match fields.length {
+            _ if self.bodyless || status == 204 || status == 304 => Framing::Length(0),
+            _ if fields.chunked => Framing::Chunked(Chunks::Size),
+            Some(length) => Framing::Length(length),
+            None => Framing::UntilClosed,
+        };
+        let response = Response {
             status,
             bytes: 0,
             tail: [b'0'; 8],
-            close: head[7] == b'0',
+            close: head[7] == b'0' || fields.close || framing == Framing::UntilClosed,
         };
-        let (mut length, mut chunked) = (None, false);
-        let mut rest = head;
-        while let Some(end) = memchr(b'\n', rest) {
-            let line = &rest[..end];
+        Ok((response, framing))
+    }
+}
+
+/// What the header fields of a response say of its body and its connection.
+#[derive(Default)]
+struct Fields {
+    length: Option<u64>,
+    chunked: bool,
+    close: bool,
+}
+
+impl Fields {
+    fn read(mut head: &[u8]) -> Result<Fields, Fault> {
+        let mut fields = Fields::default();
+        while let Some(end) = memchr(b'\n', head) {
+            let line = &head[..end];
             match line.first() {
                 Some(b'c' | b'C') => {
                     if let Some(value) = value_of(line, b"content-length:") {
-                        length = Some(digits(value, 10).ok_or("garbage")?);
+                        fields.length = Some(digits(value, 10).ok_or("garbage")?);
                     } else if let Some(value) = value_of(line, b"connection:") {
-                        response.close |= value.eq_ignore_ascii_case(b"close");
+                        fields.close |= value.eq_ignore_ascii_case(b"close");
                     }
                 }
                 Some(b't' | b'T') => {
-                    chunked |= value_of(line, b"transfer-encoding:")
+                    fields.chunked |= value_of(line, b"transfer-encoding:")
                         .is_some_and(|value| value.to_ascii_lowercase().ends_with(b"chunked"));
                 }
                 _ => {}
             }
-            rest = &rest[end + 1..];
+            head = &head[end + 1..];
         }
-        let framing = if self.bodyless || status == 204 || status == 304 {
-            Framing::Length(0)
-        } else if chunked {
-            Framing::Chunked(Chunks::Size)
-        } else {
-            length.map_or(Framing::UntilClosed, Framing::Length)
-        };
-        response.close |= framing == Framing::UntilClosed;
-        Ok((response, framing))
+        Ok(fields)
     }
 }
 

@@ -16,14 +16,10 @@ pub struct Request {
 impl Request {
     /// Prepares a request to `url`.
     pub fn new(method: &str, url: &Url, append_id: bool) -> Request {
-        let query = url
-            .query()
-            .map(|query| format!("?{query}"))
-            .unwrap_or_default();
-        let port = url
-            .port()
-            .map(|port| format!(":{port}"))
-            .unwrap_or_default();
+        let query = url.query().map(|query| format!("?{query}"));
+        let query = query.unwrap_or_default();
+        let port = url.port().map(|port| format!(":{port}"));
+        let port = port.unwrap_or_default();
         let host = url.host_str().unwrap_or_default();
         let empty_body = if matches!(method, "POST" | "PUT" | "PATCH") {
             "Content-Length: 0\r\n"
@@ -47,10 +43,8 @@ impl Request {
         let mut after_id = self.after_id;
         let end = after_id.len() - 2; // before the empty line
         let mut more: Vec<u8> = Vec::new();
-        for line in fields
-            .iter()
-            .flat_map(|fields| fields.split(|byte| *byte == b'\n'))
-        {
+        let lines = fields.iter().flat_map(|it| it.split(|byte| *byte == b'\n'));
+        for line in lines {
             if !line.is_empty() {
                 more.extend_from_slice(line);
                 more.extend_from_slice(b"\r\n");

@@ -1,6 +1,6 @@
 //! How long a round is: how many requests, when each is due, and how long they may take.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use hecaton_test_server::Pace;
@@ -141,15 +141,17 @@ impl Runner<'_> {
 
     /// Finds how many requests fill a round.
     fn calibrate(&mut self, driver: &mut Driver, cell: &Cell) -> Result<u64> {
-        let target = self.sweep.round_time / 4;
+        let (begun, target) = (Instant::now(), self.sweep.round_time / 4);
         let mut count = fewest(cell);
         for _ in 0..8 {
             let wall = self.rehearse(driver, cell, count)?;
             if wall >= target {
-                return Ok(self.count_for(cell, count, wall));
+                count = self.count_for(cell, count, wall);
+                break;
             }
             count = grow(count, wall, target);
         }
+        self.shown.calibrations.add(begun.elapsed());
         Ok(count)
     }
 

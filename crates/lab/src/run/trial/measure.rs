@@ -7,10 +7,10 @@ use hecaton_test_server::Interval;
 
 use super::length::Length;
 use super::requests::LAT_EVERY;
-use super::{Cell, Driver, Fact, Isolation, Noise, Round, Runner, Seen, nanoseconds};
+use super::{Cell, Driver, Fact, Isolation, Noise, Round, Runner, Seen};
 use crate::plan::Trial;
 use crate::run::Account;
-use crate::run::noise::Moment;
+use crate::run::noise::{Moment, nanoseconds};
 use crate::run::pace::{LEAD, Paced};
 
 /// A driver with this number of connections that carry nothing is ended, because none may be left for others.
@@ -35,6 +35,8 @@ struct Used {
     of_service: Option<Duration>,
     noise: Option<Noise>,
     left_open: Option<u64>,
+    /// The peak of its memory, in KiB.
+    peak_kib: u64,
 }
 
 impl Runner<'_> {
@@ -54,45 +56,51 @@ impl Runner<'_> {
         let used = self.used(driver, before);
         let logged = self.service.entries(&go, &claim, length.paced.as_ref())?;
         self.service.judge(cell, trial.block, &go);
-        let peak_rss_kib = driver.peak_memory_kib();
         let seen = self.servers.close(cell);
         self.servers.check()?;
         not_too_many_held(driver, cell, seen.as_ref())?;
-        let stirred = driver
-            .stirred()
-            .then(|| "another program stopped or resumed it".to_string());
+        let stirred = driver.stirred();
+        let stirred = stirred.then(|| "another program stopped or resumed it".to_string());
+        let round = self.planned(driver, trial, length);
         Ok(Round {
-            cell: cell.clone(),
-            invocation: trial.invocation,
-            block: trial.block,
-            order: trial.order,
-            count,
             wall_ns: nanoseconds(of_round(wall, length.paced.as_ref())),
             cpu_user_ns: nanoseconds(used.user),
             cpu_system_ns: nanoseconds(used.system),
-            beside: None,
             left_open: used.left_open,
-            peak_rss_kib,
+            peak_rss_kib: used.peak_kib,
             claim,
             facts: facts(driver, &used, seen.as_ref()),
             seen,
             probe,
-            proof: None,
-            reference: self.sweep.is_reference(&cell.client),
-            trusted: driver.is_trusted(),
-            no_interim: self.reads_no_interim(cell),
-            later: None,
             logged,
             server_cpu_ns: used.of_service.map(nanoseconds),
             noise: used.noise,
+            disturbed: stirred.into_iter().collect(),
+            ..round
+        })
+    }
+
+    /// A round of which nothing is known but what was planned, and how its driver was started.
+    fn planned(&self, driver: &Driver, trial: &Trial, length: &Length) -> Round {
+        let cell = &trial.cell;
+        let isolation = Isolation {
+            own_user: driver.user().is_some(),
+            one_core: driver.is_pinned(),
+        };
+        Round {
+            cell: cell.clone(),
+            invocation: trial.invocation,
+            block: trial.block,
+            order: trial.order,
+            count: length.count,
             lat_every: LAT_EVERY,
             per_second: length.paced.as_ref().map(Paced::per_second),
-            isolation: Some(Isolation {
-                own_user: driver.user().is_some(),
-                one_core: driver.is_pinned(),
-            }),
-            disturbed: stirred.into_iter().collect(),
-        })
+            reference: self.sweep.is_reference(&cell.client),
+            no_interim: self.reads_no_interim(cell),
+            trusted: driver.is_trusted(),
+            isolation: Some(isolation),
+            ..Round::default()
+        }
     }
 
     fn before(&mut self, driver: &mut Driver, cell: &Cell) -> Result<Before> {
@@ -121,6 +129,7 @@ impl Runner<'_> {
             of_service,
             noise: noise.filter(|_| self.sweep.target.is_known_from_others()),
             left_open: before.open.map(now_open),
+            peak_kib: driver.peak_memory_kib(),
         }
     }
 }

@@ -8,7 +8,7 @@ mod prove;
 mod requests;
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use hecaton_test_server::Interval;
@@ -21,7 +21,7 @@ use super::stranger::{self, Strangers};
 use super::{
     Cell, Driver, Fact, Go, Isolation, Later, Noise, Prepare, Proof, Round, Seen, Verify, effect,
 };
-use crate::plan::Trial;
+use crate::plan::{Shown, Trial};
 use crate::spec::{Sweep, Target};
 
 /// The server under the drivers, and what is known of every cell so far.
@@ -49,6 +49,8 @@ pub struct Runner<'a> {
     service: Service,
     /// Whether it is known how long one's own service takes.
     is_timed: bool,
+    /// How long things took.
+    pub(super) shown: Shown,
 }
 
 impl<'a> Runner<'a> {
@@ -68,6 +70,7 @@ impl<'a> Runner<'a> {
             files: Files::default(),
             service: Service::default(),
             is_timed: false,
+            shown: Shown::default(),
         }
     }
 
@@ -76,6 +79,13 @@ impl<'a> Runner<'a> {
     /// # Errors
     /// When the driver does not do its part.
     pub fn trial(&mut self, driver: &mut Driver, trial: &Trial) -> Result<Round> {
+        let (begun, before) = (Instant::now(), self.shown);
+        let round = self.make(driver, trial)?;
+        self.shown.add_trial(begun.elapsed(), before);
+        Ok(round)
+    }
+
+    fn make(&mut self, driver: &mut Driver, trial: &Trial) -> Result<Round> {
         let cell = &trial.cell;
         self.word = rand::random();
         let ready = self.get_ready(driver, trial)?;
@@ -149,8 +159,4 @@ struct Ready {
     probe: Option<Interval>,
     /// How long one request on each connection took at one's own service.
     wave: Duration,
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -7,7 +7,8 @@ use hecaton_test_server::{Interim, RoundSpec};
 
 use super::length::{fewest, grow};
 use super::requests::drawn;
-use super::{Cell, Driver, Later, Runner, nanoseconds};
+use super::{Cell, Driver, Later, Runner};
+use crate::run::noise::nanoseconds;
 use crate::run::warm_up::WarmUp;
 
 impl Runner<'_> {

@@ -1,15 +1,16 @@
 //! What shows how a client works: the probe before a round, and the proof beside it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use hecaton_test_server::{Delay, Interim, Interval, RoundSpec};
 
 use super::length::Length;
 use super::requests::drawn;
-use super::{Cell, Driver, Proof, Round, Runner, nanoseconds};
+use super::{Cell, Driver, Proof, Round, Runner};
 use crate::plan::{ROUNDS_OF_A_PROOF, Trial};
 use crate::run::held::Held;
+use crate::run::noise::nanoseconds;
 
 /// Most responses of a proof that are cut in two on each connection. They take a millisecond each.
 const MOST_CUTS: u64 = 100;
@@ -84,6 +85,7 @@ impl Runner<'_> {
 
     /// A proof: a round like a measured one, in which the server tries every response.
     fn try_all(&mut self, driver: &mut Driver, trial: &Trial, length: &Length) -> Result<Proof> {
+        let begun = Instant::now();
         let (cell, count) = (&trial.cell, length.count);
         let (go, round) = self.begin(trial, length);
         let connections = cell.load.concurrency as u64;
@@ -108,6 +110,7 @@ impl Runner<'_> {
         let (claim, wall) = driver.go_held(go, expected, Held::by(&mut open))?;
         let seen = self.servers.close(cell).unwrap_or_default();
         self.servers.check()?;
+        self.shown.proofs.add(begun.elapsed());
         Ok(Proof {
             wall_ns: nanoseconds(wall),
             claim,

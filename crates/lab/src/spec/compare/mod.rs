@@ -3,16 +3,16 @@
 mod setting;
 
 use std::path::Path;
-use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use hecaton_test_server::Delay;
 use serde::{Deserialize, Serialize};
 
 pub use setting::Setting;
 use setting::Which;
 
-use super::sweep::{checked_bodies, find_clients, possible};
+use super::scenario::read;
+use super::sweep::{Timing, checked_bodies, checked_rounds, find_clients, possible};
 use super::{Ability, BASELINE_LOADER, Catalogue, Cell, Load, Mode, Sweep, Target, Usage};
 
 /// The subject of a comparison.
@@ -98,20 +98,6 @@ pub struct SyncAsyncScenario {
     pub warm_up_seconds: f64,
 }
 
-/// How long rounds last, and how many there are.
-#[derive(Clone, Copy, Debug, Deserialize)]
-pub struct Timing {
-    /// Measured rounds of every cell, one in each block.
-    pub rounds: u32,
-    /// Processes of every client.
-    #[serde(alias = "launches")]
-    pub invocations: u32,
-    /// How long a round lasts, in seconds.
-    pub round_seconds: f64,
-    /// Unmeasured work of every new process, in seconds.
-    pub warm_up_seconds: f64,
-}
-
 /// A user's request for a comparison; absent values come from the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct PairRequest {
@@ -156,10 +142,7 @@ impl CompareScenario {
     /// # Errors
     /// A sentence that names the file and, for a wrong value, the key.
     pub fn load(root: &Path) -> Result<CompareScenario> {
-        let path = root.join("scenarios/bench/compare.toml");
-        let text = std::fs::read_to_string(&path)
-            .with_context(|| format!("cannot read {}", path.display()))?;
-        toml::from_str(&text).with_context(|| format!("{} is not a comparison", path.display()))
+        read(&root.join("scenarios/bench/compare.toml"), "a comparison")
     }
 
     /// The sweep of two cells, and the baseline loader of each, that a pair is.
@@ -172,55 +155,25 @@ impl CompareScenario {
         catalogue: &Catalogue,
     ) -> Result<(Sweep, Comparison), Usage> {
         let scenario = &self.pair;
-        let target = request.foreign.unwrap_or(Target::TestServer);
-        let (body_bytes, delay) = match target {
-            Target::TestServer => (
-                request.body_bytes.unwrap_or(scenario.body_bytes),
-                request.delay.unwrap_or(scenario.delay),
-            ),
-            Target::Foreign { .. } => (0, Delay::None),
-        };
         Setting::each_once(&request.settings)?;
-        let mut sides = Vec::new();
-        for (which, name) in [Which::A, Which::B].into_iter().zip(&request.clients) {
-            let mut load = Load {
-                body_bytes,
-                keepalive: keeps(name, catalogue)?,
-                concurrency: request.concurrency.unwrap_or(scenario.concurrency),
-                delay,
-                ..Load::PLAIN
-            };
-            for setting in request.settings.iter().filter(|set| set.of == which) {
-                setting.apply(&mut load);
-            }
-            let usual = Load {
-                delay,
-                body_bytes,
-                ..Load::PLAIN
-            };
-            possible(&load, &usual, &target)?;
-            sides.push(Cell::new(name, load));
-        }
-        let (a, b) = (Box::new(sides[0].clone()), Box::new(sides[1].clone()));
+        let [a, b] = [Which::A, Which::B].map(|which| scenario.side(which, &request, catalogue));
+        let (a, b) = (Box::new(a?), Box::new(b?));
         if a == b {
             return Err(Usage(format!(
                 "A and B are both {} with the same settings; name another client, or change one with --set keepalive=off",
                 a.client
             )));
         }
-        let mut cells = sides;
+        let mut cells = vec![(*a).clone(), (*b).clone()];
         for side in [&a, &b].into_iter().filter(|side| !side.load.tls) {
             let loader = side.loader();
             if !cells.contains(&loader) {
                 cells.push(loader);
             }
         }
-        let timing = Timing {
-            rounds: request.rounds.unwrap_or(scenario.timing.rounds),
-            ..scenario.timing
-        };
+        let (timing, delay) = (scenario.timing.of(request.rounds), scenario.delay(&request));
         let mut sweep = sweep(cells, delay, timing, request.seed, catalogue)?;
-        sweep.target = target;
+        sweep.target = request.foreign.unwrap_or(Target::TestServer);
         let sweep = sweep.with_controls(Some((*a).clone()));
         Ok((sweep, Comparison::Pair { a, b }))
     }
@@ -256,11 +209,13 @@ impl CompareScenario {
             })
         };
         let cells = scenario.round_trips_ms.iter().flat_map(ways).collect();
-        let timing = Timing {
-            rounds: rounds.unwrap_or(scenario.timing.rounds),
-            ..scenario.timing
-        };
-        let sweep = sweep(cells, Delay::None, timing, seed, catalogue)?;
+        let sweep = sweep(
+            cells,
+            Delay::None,
+            scenario.timing.of(rounds),
+            seed,
+            catalogue,
+        )?;
         let client = client.to_string();
         Ok((sweep, Comparison::Keepalive { client }))
     }
@@ -275,36 +230,25 @@ impl CompareScenario {
         catalogue: &Catalogue,
     ) -> Result<(Sweep, Comparison), Usage> {
         let scenario = &self.sync_async;
-        let keepalive = keeps(&request.client, catalogue)?;
-        let (delay, target) = match request.foreign {
-            Some(foreign) => (Delay::None, foreign),
-            None => (request.delay.unwrap_or(scenario.delay), Target::TestServer),
+        let (delay, body_bytes) = match request.foreign {
+            Some(_) => (Delay::None, 0),
+            None => (request.delay.unwrap_or(scenario.delay), scenario.body_bytes),
         };
-        let both = |size: usize| {
-            [Mode::Sync, Mode::Async].map(|mode| {
-                let load = Load {
-                    body_bytes: if target.is_test_server() {
-                        scenario.body_bytes
-                    } else {
-                        0
-                    },
-                    keepalive,
-                    concurrency: if mode == Mode::Sync { 1 } else { size },
-                    delay,
-                    mode: Some(mode),
-                    requests: Some(size as u64),
-                    ..Load::PLAIN
-                };
-                Cell::new(&request.client, load)
-            })
+        let usual = Load {
+            body_bytes,
+            keepalive: keeps(&request.client, catalogue)?,
+            delay,
+            ..Load::PLAIN
         };
         let most = request.most.unwrap_or(scenario.most);
         if most == 0 {
-            return Err(Usage(
-                "a batch of 0 requests sends nothing; choose at least 1".into(),
-            ));
+            let why = "a batch of 0 requests sends nothing; choose at least 1";
+            return Err(Usage(why.into()));
         }
-        let cells: Vec<Cell> = sizes(most).into_iter().flat_map(both).collect();
+        let cells = sizes(most)
+            .into_iter()
+            .flat_map(|size| both_ways(usual, size));
+        let cells = cells.map(|load| Cell::new(&request.client, load)).collect();
         let timing = Timing {
             rounds: request.loops.unwrap_or(scenario.loops),
             invocations: scenario.invocations,
@@ -312,15 +256,64 @@ impl CompareScenario {
             warm_up_seconds: scenario.warm_up_seconds,
         };
         let mut sweep = sweep(cells, delay, timing, request.seed, catalogue)?;
-        sweep.target = target;
+        sweep.target = request.foreign.unwrap_or(Target::TestServer);
         let client = request.client;
         Ok((sweep, Comparison::SyncAsync { client }))
+    }
+}
+
+impl PairScenario {
+    /// One side of a pair, with its settings.
+    fn side(
+        &self,
+        which: Which,
+        request: &PairRequest,
+        catalogue: &Catalogue,
+    ) -> Result<Cell, Usage> {
+        let name = &request.clients[which as usize];
+        let target = request.foreign.as_ref().unwrap_or(&Target::TestServer);
+        let usual = Load {
+            delay: self.delay(request),
+            body_bytes: match target {
+                Target::TestServer => request.body_bytes.unwrap_or(self.body_bytes),
+                Target::Foreign { .. } => 0,
+            },
+            ..Load::PLAIN
+        };
+        let mut load = Load {
+            keepalive: keeps(name, catalogue)?,
+            concurrency: request.concurrency.unwrap_or(self.concurrency),
+            ..usual
+        };
+        for setting in request.settings.iter().filter(|set| set.of == which) {
+            setting.apply(&mut load);
+        }
+        possible(&load, &usual, target)?;
+        Ok(Cell::new(name, load))
+    }
+
+    /// The delay of both sides where no setting says otherwise; another server has its own.
+    fn delay(&self, request: &PairRequest) -> Delay {
+        match request.foreign {
+            None => request.delay.unwrap_or(self.delay),
+            Some(_) => Delay::None,
+        }
     }
 }
 
 /// Whether a client keeps its connections.
 fn keeps(client: &str, catalogue: &Catalogue) -> Result<bool, Usage> {
     Ok(client == BASELINE_LOADER || catalogue.find(client)?.can.contains(&Ability::KeepAlive))
+}
+
+/// A batch of this size, one request after another and all at once.
+fn both_ways(usual: Load, size: usize) -> [Load; 2] {
+    [(Mode::Sync, 1), (Mode::Async, size)].map(|(mode, concurrency)| Load {
+        concurrency,
+        mode: Some(mode),
+        requests: Some(size as u64),
+        ..usual
+    })
 }
 
 /// Sizes of batches up to `most`: a few small ones, then sixths of it.
@@ -341,34 +334,19 @@ fn sweep(
     seed: Option<u64>,
     catalogue: &Catalogue,
 ) -> Result<Sweep, Usage> {
-    if timing.rounds == 0 {
-        return Err(Usage(
-            "0 rounds measure nothing; choose at least 1, or 6 for confidence intervals".into(),
-        ));
-    }
+    checked_rounds(timing.rounds)?;
     if cells.iter().any(|cell| cell.load.concurrency == 0) {
         return Err(Usage("concurrency 0 sends nothing; the lowest is 1".into()));
     }
     let bodies = cells.iter().map(|cell| cell.load.body_bytes);
-    let bodies: Vec<usize> = bodies.filter(|bytes| *bytes > 0).collect();
-    checked_bodies(bodies)?;
+    checked_bodies(bodies.filter(|bytes| *bytes > 0).collect())?;
     let names: Vec<String> = cells.iter().map(|cell| cell.client.clone()).collect();
-    Ok(Sweep {
-        budget: Default::default(),
-        clients: find_clients(&names, catalogue)?,
-        cells,
-        controls: Vec::new(),
-        usual: Load {
-            delay,
-            ..Load::PLAIN
-        },
-        rounds: timing.rounds,
-        invocations: timing.invocations.clamp(1, timing.rounds),
-        round_time: Duration::from_secs_f64(timing.round_seconds),
-        warm_up: Duration::from_secs_f64(timing.warm_up_seconds),
-        seed: seed.unwrap_or_else(rand::random),
-        target: Target::TestServer,
-    })
+    let usual = Load {
+        delay,
+        ..Load::PLAIN
+    };
+    let clients = find_clients(&names, catalogue)?;
+    Ok(Sweep::of(cells, clients, usual, timing, seed))
 }
 
 #[cfg(test)]

@@ -44,7 +44,6 @@ fn settings_are_of_b_unless_they_say_otherwise() {
     // Two sides and the baseline loader of each, in one process of every client.
     assert_eq!(sweep.cells.len(), 4);
     assert_eq!(sweep.client_names(), ["net-http", BASELINE_LOADER]);
-    assert_eq!(sweep.ways_to_connect("net-http"), [true, false]);
     assert_eq!(sweep.concurrency(), [10, 20]);
 }
 
@@ -72,8 +71,8 @@ fn what_is_no_setting_is_refused_with_a_sentence() {
 fn the_loader_does_not_take_part_in_what_it_cannot_do() {
     let (sweep, _) = pair("hecaton-ruby", "hecaton-ruby", &["tls=on"]).unwrap();
     assert_eq!(sweep.cells.len(), 3);
-    assert!(sweep.uses_tls_to("hecaton-ruby"));
-    assert!(!sweep.uses_tls_to(BASELINE_LOADER));
+    assert!(sweep.cells_of("hecaton-ruby").any(|cell| cell.load.tls));
+    assert!(!sweep.cells_of(BASELINE_LOADER).any(|cell| cell.load.tls));
 }
 
 #[test]

@@ -22,34 +22,20 @@ pub(super) fn overview(
         let bars = bars(run, groups, bytes, concurrency);
         return (bars.groups[0].bars.len() > 1).then_some(Chart::Bars(bars));
     }
-    let most = all
-        .iter()
-        .flat_map(|group| group.valid())
-        .map(|row| speed_range(row).1)
-        .fold(0.0, f64::max);
+    let valid = all.iter().flat_map(|group| group.valid());
     let title = format!(
         "Requests per second over concurrency, {}",
         body_words(bytes)
     );
-    Some(Chart::Lines(all_clients(
-        groups,
-        bytes,
-        title,
-        Plot {
-            title: "requests/s".into(),
-            height: 220.0,
-            most,
-            ticks: 5,
-            log: true,
-            series: groups
-                .iter()
-                .map(|group| Series {
-                    crosses: Vec::new(),
-                    ..speeds(group, group.is_baseline_loader())
-                })
-                .collect(),
-        },
-    )))
+    let series = groups.iter().map(|group| Series {
+        crosses: Vec::new(),
+        ..speeds(group, group.is_baseline_loader())
+    });
+    let plot = Plot {
+        most: valid.map(|row| speed_range(row).1).fold(0.0, f64::max),
+        ..Plot::alone("requests/s", series.collect())
+    };
+    Some(Chart::Lines(all_clients(groups, bytes, title, plot)))
 }
 
 /// Requests/s of all clients at the only concurrency, the fastest first.
@@ -76,10 +62,7 @@ fn bars(run: &Document, groups: &[&Group], bytes: usize, concurrency: f64) -> Ba
         title: format!("Requests per second at {at}, {}", body_words(bytes)),
         unit: "requests/s".into(),
         signs: signs(run, &bars),
-        groups: vec![super::super::form::Group {
-            bars,
-            ..Default::default()
-        }],
+        groups: super::super::form::Group::all(bars),
         caption: BAR_ENDS.into(),
         ..Bars::default()
     }
@@ -97,22 +80,13 @@ pub(super) fn latency_over_rate(groups: &[&Group], bytes: usize, budget_ms: Opti
     let of_client = |group: &&Group| Series {
         name: group.name.clone(),
         colour: group.colour(),
-        stroke: Stroke::Line,
         points: group.valid().filter_map(point).collect(),
-        crosses: Vec::new(),
+        ..Series::default()
     };
     let mut series: Vec<Series> = groups.iter().map(of_client).collect();
     series.extend(budget_ms.and_then(|budget| budget_line(&grid(groups), budget)));
     let heading = format!("Latency over the rate, {}", body_words(bytes));
-    let plot = Plot {
-        title: title.into(),
-        height: 220.0,
-        most: 0.0,
-        ticks: 5,
-        log: true,
-        series,
-    };
-    all_clients(groups, bytes, heading, plot)
+    all_clients(groups, bytes, heading, Plot::alone(title, series))
 }
 
 /// The latency `y` of a row, with its interval if that is known.
@@ -131,12 +105,7 @@ fn latency_point(row: &Row, title: &str, y: f64) -> Point {
 
 /// A level line from the first to the last rate; none without rates.
 fn budget_line(grid: &[f64], budget: f64) -> Option<Series> {
-    let ends = [*grid.first()?, *grid.last()?].map(|x| Point {
-        x,
-        y: budget,
-        range: (budget, budget),
-        hint: String::new(),
-    });
+    let ends = [*grid.first()?, *grid.last()?].map(|x| Point::at(x, budget));
     Some(Series {
         name: format!("budget of {} ms", figure(budget)),
         stroke: Stroke::Bound,
@@ -155,31 +124,22 @@ fn all_clients(groups: &[&Group], bytes: usize, title: String, plot: Plot) -> Li
         name: format!("all-{bytes}"),
         heading: capital(&body_words(bytes)),
         title,
-        width: NARROW,
         across: axis(groups),
         plots: vec![plot],
-        band: None,
         words: words.join(" "),
+        ..Lines::default()
     }
 }
 
 /// The latencies of all clients: at their recommended concurrencies, or at each rate of the run.
 pub(super) fn percentiles<'a>(groups: &[&'a Group<'a>], bytes: usize) -> Vec<Chart> {
-    let rates: BTreeSet<_> = groups
-        .iter()
-        .flat_map(|group| group.valid())
-        .filter_map(|row| row.load.rate)
-        .collect();
+    let rows = groups.iter().flat_map(|group| group.valid());
+    let rates: BTreeSet<_> = rows.filter_map(|row| row.load.rate).collect();
     if rates.is_empty() {
-        let advised = groups
-            .iter()
-            .filter_map(|group| Some(group.latencies_of(group.recommended()?)));
+        let advised = |group: &&'a Group<'a>| Some(group.latencies_of(group.recommended()?));
+        let advised: Vec<_> = groups.iter().filter_map(advised).collect();
         let heading = format!("{}, at the recommended concurrency", body_words(bytes));
-        let chart = latencies::chart(
-            format!("percentiles-{bytes}"),
-            heading,
-            &advised.collect::<Vec<_>>(),
-        );
+        let chart = latencies::chart(format!("percentiles-{bytes}"), heading, &advised);
         return chart.into_iter().collect();
     }
     let at_rate = |rate| {
@@ -246,7 +206,6 @@ pub(super) fn panel(group: &Group) -> Lines {
             "{}, {body}: requests per second, CPU, latency and memory",
             group.name
         ),
-        width: NARROW,
         across: axis(&[group]),
         plots: panel_plots(group),
         band: group.recommended().map(use_it),
@@ -304,19 +263,14 @@ fn panel_series(group: &Group, stroke: Stroke, value: fn(&Row) -> Option<f64>) -
             Stroke::Marks => format!("{}: CPU {} %", at(row), figure(y)),
             _ => String::new(),
         };
-        Some(Point {
-            x: across(row),
-            y,
-            range: (y, y),
-            hint,
-        })
+        let at = Point::at(across(row), y);
+        Some(Point { hint, ..at })
     };
     Series {
-        name: String::new(),
         colour: group.colour(),
         stroke,
         points: group.valid().filter_map(point).collect(),
-        crosses: Vec::new(),
+        ..Series::default()
     }
 }
 

@@ -28,15 +28,6 @@ pub(super) fn groups<'a>(run: &Document, findings: &'a Findings) -> Vec<Group<'a
         (client == BASELINE_LOADER, planned.unwrap_or(usize::MAX))
     };
     let mut rows: Vec<&Row> = findings.rows.iter().collect();
-    let kind = |row: &Row| {
-        let load = Load {
-            concurrency: row.load.rate.map_or(0, |_| row.load.concurrency),
-            body_bytes: 0,
-            rate: row.load.rate.map(|rate| rate.of_any_amount()),
-            ..row.load
-        };
-        Cell::new(&row.client, load)
-    };
     let key = |row: &Row| (row.load.body_bytes, order(&row.client), kind(row));
     rows.sort_by(|a, b| {
         let then = || across(a).total_cmp(&across(b));
@@ -45,42 +36,51 @@ pub(super) fn groups<'a>(run: &Document, findings: &'a Findings) -> Vec<Group<'a
     let mut kinds: Vec<Cell> = rows.iter().map(|row| kind(row)).collect();
     kinds.sort_by_key(|cell| order(&cell.client));
     kinds.dedup();
-    let group = |own: &[&'a Row]| {
-        let (row, cell) = (own[0], kind(own[0]));
-        let alone = kinds
-            .iter()
-            .filter(|kind| kind.client == row.client)
-            .count()
-            == 1;
-        let words = load_words(&cell.load, &run.plan.usual())
-            .replace("concurrency 0", "")
-            .replace("rate poisson:1", "arrivals by chance")
-            .replace("rate 1", "even arrivals");
-        let words = words.trim_start_matches(", ");
-        Group {
-            name: match alone || words.is_empty() {
-                true => name(&row.client),
-                false => format!("{}, {words}", name(&row.client)),
-            },
-            client: &row.client,
-            place: kinds.iter().position(|kind| *kind == cell).unwrap_or(0),
-            bytes: row.load.body_bytes,
-            rows: own.to_vec(),
-            advice: findings
-                .recommendations
-                .iter()
-                .find(|it| own.iter().any(|row| it.cell() == row.cell())),
-        }
+    let advice = |own: &[&Row]| {
+        let mut advice = findings.recommendations.iter();
+        advice.find(|it| own.iter().any(|row| it.cell() == row.cell()))
+    };
+    let group = |own: &[&'a Row]| Group {
+        name: name_among(&kinds, &kind(own[0]), run),
+        client: &own[0].client,
+        place: kinds.iter().position(|it| *it == kind(own[0])).unwrap_or(0),
+        bytes: own[0].load.body_bytes,
+        rows: own.to_vec(),
+        advice: advice(own),
     };
     let same = |a: &&Row, b: &&Row| (a.load.body_bytes, kind(a)) == (b.load.body_bytes, kind(b));
     let mut groups: Vec<Group> = rows.chunk_by(same).map(group).collect();
     groups.sort_by(|a, b| {
         let rank = |group: &Group| (group.bytes, group.is_baseline_loader());
-        rank(a)
-            .cmp(&rank(b))
-            .then_with(|| b.speed().total_cmp(&a.speed()))
+        let speed = || b.speed().total_cmp(&a.speed());
+        rank(a).cmp(&rank(b)).then_with(speed)
     });
     groups
+}
+
+/// What the rows of a group have in common: the client and its load, apart from body, concurrency and amount of a rate.
+fn kind(row: &Row) -> Cell {
+    let load = Load {
+        concurrency: row.load.rate.map_or(0, |_| row.load.concurrency),
+        body_bytes: 0,
+        rate: row.load.rate.map(|rate| rate.of_any_amount()),
+        ..row.load
+    };
+    Cell::new(&row.client, load)
+}
+
+/// The name of a client, with its load if it was measured under several kinds of them.
+fn name_among(kinds: &[Cell], own: &Cell, run: &Document) -> String {
+    let several = kinds.iter().filter(|kind| kind.client == own.client);
+    let words = load_words(&own.load, &run.plan.usual())
+        .replace("concurrency 0", "")
+        .replace("rate poisson:1", "arrivals by chance")
+        .replace("rate 1", "even arrivals");
+    let words = words.trim_start_matches(", ");
+    match several.count() == 1 || words.is_empty() {
+        true => name(&own.client),
+        false => format!("{}, {words}", name(&own.client)),
+    }
 }
 
 impl Group<'_> {

@@ -23,7 +23,7 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
     let at_rates = &findings.rates;
     let mut sections = sweep.summary();
     sections.extend(sweep.seen());
-    sections.extend(rejected_rows(findings));
+    sections.extend(rejected_rows(NOT_RANKED, findings));
     sections.extend(warnings(run, findings.rows.iter()));
     sections.extend(sweep.in_words());
     sections.extend(sweep.all_charts());
@@ -179,8 +179,10 @@ fn finding(run: &Document, groups: &[Group]) -> Option<String> {
     let mut others = others.iter();
     let beside = others.find(|(other, _)| is_next(run, group.client, other.client));
     let beside = beside.map_or(String::new(), |(other, row)| {
-        let ratio = first.requests_per_second / row.requests_per_second;
-        format!(", {} as fast as {}", times(ratio), subject(other))
+        let paired = ratio(&run.rounds, &first.cell(), &row.cell());
+        let medians = first.requests_per_second / row.requests_per_second;
+        let faster = times(paired.map_or(medians, |found| found.value));
+        format!(", {faster} as fast as {}", subject(other))
     });
     let at = count(first.load.concurrency as u64);
     Some(format!(
