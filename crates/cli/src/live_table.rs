@@ -60,57 +60,46 @@ impl LiveTable {
         if self.lines.is_empty() || room == 0 {
             return String::new();
         }
-        let sizes: BTreeSet<usize> = self.lines.keys().map(|line| line.1).collect();
-        let name = |(client, bytes, others): &Line| {
-            let size = match sizes.len() > 1 {
-                true => format!(", {bytes} B"),
-                false => String::new(),
-            };
-            match others.is_empty() {
-                true => format!("{client}{size}"),
-                false => format!("{client}{size}, {others}"),
-            }
-        };
-        let width = self
-            .lines
-            .keys()
-            .map(|line| name(line).chars().count())
-            .max()
-            .unwrap_or_default();
-        let width = width.clamp("requests/s".len(), NAME);
+        let names: Vec<String> = self.lines.keys().map(|line| self.name(line)).collect();
+        let widest = names.iter().map(|name| name.chars().count()).max();
+        let width = widest.unwrap_or_default().clamp("requests/s".len(), NAME);
         let chart = self.columns.len();
-        let heads: String = self
-            .columns
-            .iter()
-            .map(|(concurrency, rate)| match rate.is_empty() {
-                true => format!("{concurrency:>FIGURE$}"),
-                false => format!("{rate:>FIGURE$}"),
-            })
-            .collect();
-        let mut text = format!("{:width$} {:chart$}{heads}", "requests/s", "");
-        let hidden = self.lines.len().saturating_sub(room);
-        let shown = if hidden > 0 {
-            room.saturating_sub(1)
-        } else {
-            room
+        let head = |(concurrency, rate): &Column| match rate.is_empty() {
+            true => format!("{concurrency:>FIGURE$}"),
+            false => format!("{rate:>FIGURE$}"),
         };
-        for (line, cells) in self.lines.iter().take(shown) {
-            let values: Vec<Option<f64>> = self
-                .columns
-                .iter()
-                .map(|column| median(cells.get(column)?))
-                .collect();
-            let figures: String = values
-                .iter()
-                .map(|value| format!("{:>FIGURE$}", value.map_or("…".into(), figure)))
-                .collect();
-            let name: String = name(line).chars().take(width).collect();
-            text += &format!("\n{name:width$} {}{figures}", bars(&values));
+        let heads: String = self.columns.iter().map(head).collect();
+        let mut text = format!("{:width$} {:chart$}{heads}", "requests/s", "");
+        // The last line counts those that are hidden.
+        let shown = match self.lines.len() > room {
+            true => room - 1,
+            false => self.lines.len(),
+        };
+        for (name, cells) in names.iter().zip(self.lines.values()).take(shown) {
+            let columns = self.columns.iter();
+            let values: Vec<Option<f64>> =
+                columns.map(|column| median(cells.get(column)?)).collect();
+            let figure = |value: &Option<f64>| value.map_or("…".into(), figure);
+            let figures = values.iter().map(figure);
+            let figures: String = figures.map(|text| format!("{text:>FIGURE$}")).collect();
+            text += &format!("\n{name:width$.width$} {}{figures}", bars(&values));
         }
-        if hidden > 0 {
+        if shown < self.lines.len() {
             text += &format!("\nand {} more", self.lines.len() - shown);
         }
         text
+    }
+
+    /// The name of a line: the client, the size of its responses if sizes differ, and the other factors.
+    fn name(&self, (client, bytes, others): &Line) -> String {
+        let mut name = client.clone();
+        if self.lines.keys().any(|(_, other, _)| other != bytes) {
+            name += &format!(", {bytes} B");
+        }
+        if !others.is_empty() {
+            name += &format!(", {others}");
+        }
+        name
     }
 }
 
@@ -139,77 +128,4 @@ fn bars(values: &[Option<f64>]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn table(rounds: &[(&str, usize, u64)]) -> LiveTable {
-        let mut table = LiveTable::default();
-        for (client, concurrency, done) in rounds {
-            let text = format!(
-                r#"{{"client":"{client}","body_bytes":133,"concurrency":{concurrency},"invocation":0,"block":0,"order":0,"count":1,
-                "wall_ns":1000000000,"cpu_user_ns":0,"cpu_system_ns":0,"peak_rss_kib":0,"seen":null,"probe":null,
-                "claim":{{"done":{done},"errors":0,"bytes":0,"sum":0}}}}"#
-            );
-            table.note(&serde_json::from_str(&text).unwrap());
-        }
-        table
-    }
-
-    #[test]
-    fn the_table_fills_with_medians_and_what_is_missing_is_an_ellipsis() {
-        let table = table(&[
-            ("a", 1, 100),
-            ("a", 1, 120),
-            ("a", 1, 110),
-            ("a", 10, 880),
-            ("b", 1, 50),
-        ]);
-        let text = table.text(10);
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 3, "{text}");
-        assert!(lines[0].ends_with("        1       10"), "{text}");
-        assert!(
-            lines[1].starts_with("a ")
-                && lines[1].contains("▁█")
-                && lines[1].ends_with("110      880"),
-            "{text}"
-        );
-        assert!(
-            lines[2].starts_with("b ") && lines[2].ends_with("50.0        …"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn loads_that_differ_in_another_factor_have_lines_of_their_own() {
-        let mut table = table(&[("a", 1, 100)]);
-        let text = r#"{"client":"a","body_bytes":133,"concurrency":1,"tls":true,"job":"gzip","invocation":0,"block":0,"order":0,
-            "count":1,"wall_ns":1000000000,"cpu_user_ns":0,"cpu_system_ns":0,"peak_rss_kib":0,"seen":null,"probe":null,
-            "claim":{"done":7,"errors":0,"bytes":0,"sum":0}}"#;
-        table.note(&serde_json::from_str(text).unwrap());
-        let text = table.text(10);
-        let lines: Vec<&str> = text.lines().collect();
-        assert!(
-            lines[1].starts_with("a ") && lines[1].ends_with(" 100"),
-            "{text}"
-        );
-        assert!(
-            lines[2].starts_with("a, TLS, gzip ") && lines[2].ends_with(" 7.00"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn a_low_terminal_says_how_many_clients_it_does_not_show() {
-        let rounds: Vec<(String, usize, u64)> =
-            (0..9).map(|n| (format!("client-{n}"), 1, 10)).collect();
-        let rounds: Vec<(&str, usize, u64)> = rounds
-            .iter()
-            .map(|(name, c, n)| (name.as_str(), *c, *n))
-            .collect();
-        let text = table(&rounds).text(5);
-        assert_eq!(text.lines().count(), 5, "{text}");
-        assert!(text.ends_with("and 6 more"), "{text}");
-        assert_eq!(table(&rounds).text(1), "");
-    }
-}
+mod tests;

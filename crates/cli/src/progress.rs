@@ -35,6 +35,8 @@ pub enum Progress {
         unit: &'static str,
         /// The measurements so far.
         table: LiveTable,
+        /// How long the rest takes, if somebody knows.
+        left: Option<Duration>,
     },
     /// Plain lines.
     Lines {
@@ -48,6 +50,8 @@ pub enum Progress {
         start: Instant,
         /// When the last line was written.
         last: Instant,
+        /// How long the rest takes, if somebody knows.
+        left: Option<Duration>,
     },
 }
 
@@ -70,18 +74,28 @@ impl Progress {
                 done: 0,
                 start: now,
                 last: now,
+                left: None,
             };
         }
         let bar = ProgressBar::with_draw_target(Some(total), screen::target());
         if let Ok(style) = ProgressStyle::with_template("{bar:16} {msg}") {
             bar.set_style(style);
         }
-        bar.set_message(fitted(&done_of(&bar, unit, ""), BAR));
+        bar.set_message(fitted(&done_of(&bar, unit, None, ""), BAR));
         bar.enable_steady_tick(Duration::from_millis(500));
         Progress::Bar {
             bar,
             unit,
             table: LiveTable::default(),
+            left: None,
+        }
+    }
+
+    /// The rest takes so long, as the run has shown; otherwise it is computed from what is done.
+    pub fn expect(&mut self, time: Duration) {
+        match self {
+            Progress::Quiet => {}
+            Progress::Bar { left, .. } | Progress::Lines { left, .. } => *left = Some(time),
         }
     }
 
@@ -107,9 +121,14 @@ impl Progress {
     pub fn step(&mut self, what: &str) {
         match self {
             Progress::Quiet => {}
-            Progress::Bar { bar, unit, table } => {
+            Progress::Bar {
+                bar,
+                unit,
+                table,
+                left,
+            } => {
                 bar.inc(1);
-                let line = fitted(&done_of(bar, unit, what), BAR);
+                let line = fitted(&done_of(bar, unit, *left, what), BAR);
                 let height = screen::height()
                     .saturating_sub(LINES_ELSEWHERE)
                     .min(MOST_LINES);
@@ -122,19 +141,16 @@ impl Progress {
                 done,
                 start,
                 last,
+                left,
             } => {
                 *done += 1;
                 if last.elapsed() >= PERIOD {
                     *last = Instant::now();
-                    let left = start
-                        .elapsed()
-                        .mul_f64((*total - *done) as f64 / *done as f64);
-                    let left = if can_tell(*done, *total) {
-                        format!(", {} left", words(left))
-                    } else {
-                        String::new()
-                    };
-                    crate::say!("{done} of {total} {unit}{left}");
+                    let share = (*total - *done) as f64 / *done as f64;
+                    let left = left.or_else(|| {
+                        can_tell(*done, *total).then(|| start.elapsed().mul_f64(share))
+                    });
+                    crate::say!("{done} of {total} {unit}{}", left_words(left));
                 }
             }
         }
@@ -154,13 +170,14 @@ fn can_tell(done: u64, total: u64) -> bool {
 }
 
 /// How far the run is, and what was done last.
-fn done_of(bar: &ProgressBar, unit: &str, last: &str) -> String {
+fn done_of(bar: &ProgressBar, unit: &str, left: Option<Duration>, last: &str) -> String {
     let (done, total) = (bar.position(), bar.length().unwrap_or_default());
-    let left = match can_tell(done, total) {
-        true => format!(", {} left", words(bar.eta())),
-        false => String::new(),
-    };
-    format!("{done}/{total} {unit}{left}  {last}")
+    let left = left.or_else(|| can_tell(done, total).then(|| bar.eta()));
+    format!("{done}/{total} {unit}{}  {last}", left_words(left))
+}
+
+fn left_words(left: Option<Duration>) -> String {
+    left.map_or_else(String::new, |left| format!(", {} left", words(left)))
 }
 
 /// A duration for people: `40 s`, `2 min 10 s`.

@@ -37,6 +37,12 @@ impl Error {
     }
 }
 
+/// The beginning of a text of others, for a sentence: at most so many characters.
+pub fn excerpt(text: &str, most: usize) -> &str {
+    let end = text.char_indices().nth(most);
+    end.map_or(text, |(end, _)| &text[..end])
+}
+
 /// Makes the error, for `map_err`, when the system refuses an operation on a file.
 pub fn at<'a>(doing: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
     move |error| Error::Failed(sentence(doing, path, &error))

@@ -32,7 +32,7 @@ pub struct Arguments {
     /// clients NAME@checkout beside clients NAME@BUILD. `--drivers` names their folder.
     #[arg(long, value_name = "BUILD")]
     against: Option<String>,
-    /// Rounds of each row; six or more give 95 % confidence intervals [default: those of each part].
+    /// Rounds of each row; six or more give 95 % confidence intervals [default: each part's own number].
     #[arg(short = 'r', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
     /// A part to measure; repeat it for several [default: all].
@@ -90,7 +90,7 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     let planned = sweeps.iter().map(|(_, sweep)| trials(sweep).len() as u64);
     bench.progress = Progress::new(planned.sum(), arguments.common.quiet);
     bench.progress.say(&format!(
-        "about {}, seed {}",
+        "at least {}, seed {}",
         words(
             sweeps
                 .iter()
@@ -202,6 +202,7 @@ impl Bench<'_> {
         let measured = measure::measure(&experiment, &conditions, &mut |event| match event {
             measure::Progress::Begun(..) => bar.say(&part.title),
             measure::Progress::ServiceTimed(..) => {} // a part has the test server
+            measure::Progress::Left(..) => {}         // of this part alone
             measure::Progress::Said(says) => bar.say(&says),
             measure::Progress::Measured(round) => bar.advance(round),
         });

@@ -41,7 +41,7 @@ enum Preset {
 
 #[derive(Args)]
 struct PairArguments {
-    /// The first client: the result says how many times as fast as B it is. A,B names both.
+    /// The first client. The result says how many times as fast as B it is. A,B names both clients.
     #[arg(required_unless_present = "client")]
     a: Option<String>,
     /// The second client, or the first one again with other settings.

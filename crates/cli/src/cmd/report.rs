@@ -66,9 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let [folder] = arguments.runs.as_slice()
         && let Some(bench) = ledger::bench(folder)?
     {
-        if arguments.fail_if_worse.is_some() {
-            bail!(Usage(ONE.into()));
-        }
+        arguments.refuse_gate()?;
         return write(
             &of_bench(&bench),
             || Ok(serde_json::to_string(&bench.document)?),
@@ -81,9 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         .map(|path| Ok((path.display().to_string(), opened(path)?)))
         .collect::<Result<_>>()?;
     if let [(_, run)] = runs.as_slice() {
-        if arguments.fail_if_worse.is_some() {
-            bail!(Usage(ONE.into()));
-        }
+        arguments.refuse_gate()?;
         let findings = judge_run(run);
         let document = report::document(run, &findings);
         return write(
@@ -101,7 +97,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-const ONE: &str = "--fail-if-worse compares two runs; give the one before and the one after";
+impl Arguments {
+    /// Refuses to compare a run with nothing.
+    fn refuse_gate(&self) -> Result<()> {
+        if self.fail_if_worse.is_some() {
+            let why = "--fail-if-worse compares two runs; give the one before and the one after";
+            bail!(Usage(why.into()));
+        }
+        Ok(())
+    }
+}
 
 /// The document of a run. Prints a notice if the run did not end.
 fn opened(path: &Path) -> Result<Document> {
@@ -162,23 +167,7 @@ fn index(folder: &Path) -> Result<()> {
         });
     }
     for path in ledger::folders(folder)? {
-        let name = path.file_name().unwrap_or_default();
-        let place = name.to_string_lossy().into_owned();
-        if let Some(bench) = ledger::bench(&path)?.filter(|bench| !bench.parts.is_empty()) {
-            entries.push(entry(
-                folder,
-                &place,
-                of_bench(&bench).at_home("../index.html"),
-            )?);
-        } else if let Some(what) = readme(&path)? {
-            // The site shows a README as the page of its folder.
-            let page = format!("{place}/");
-            entries.push(report::Entry {
-                page,
-                part: String::new(),
-                what,
-            });
-        }
+        entries.extend(entry_of_folder(folder, &path)?);
     }
     if entries.is_empty() {
         bail!(
@@ -190,6 +179,22 @@ fn index(folder: &Path) -> Result<()> {
     save(&path, report::index(&entries))?;
     crate::say!("index: {}", path.display());
     Ok(())
+}
+
+/// The entry of a folder that is a benchmark, or has a README and no run.
+fn entry_of_folder(folder: &Path, path: &Path) -> Result<Option<report::Entry>> {
+    let name = path.file_name().unwrap_or_default();
+    let place = name.to_string_lossy().into_owned();
+    if let Some(bench) = ledger::bench(path)?.filter(|bench| !bench.parts.is_empty()) {
+        let view = of_bench(&bench).at_home("../index.html");
+        return entry(folder, &place, view).map(Some);
+    }
+    Ok(readme(path)?.map(|what| report::Entry {
+        // The site shows a README as the page of its folder.
+        page: format!("{place}/"),
+        part: String::new(),
+        what,
+    }))
 }
 
 /// Writes the page of a run, and returns its entry in the index.

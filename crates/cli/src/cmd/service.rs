@@ -34,7 +34,8 @@ pub struct ServiceArguments {
     /// The header field with the id [default: X-Request-Id].
     #[arg(long, value_name = "NAME", requires = "access_log")]
     id_header: Option<String>,
-    /// A process of the service at a URL, by its ID; each row then has the CPU time of it and of all its descendants.
+    /// The ID of a process of the service at a URL. Each row then has the CPU time of that process and of all its
+    /// descendants.
     #[arg(long, value_name = "PID")]
     server_pid: Option<i32>,
     /// Allow a URL on another machine. It receives as many requests as the clients can send.

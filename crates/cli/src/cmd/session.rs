@@ -147,6 +147,10 @@ pub fn measure(experiment: &Experiment, common: &Common, csv: bool) -> Result<()
         Progress::ServiceTimed(time, service) => bar.say(&lasts(time, service)),
         Progress::Said(says) => bar.say(&says),
         Progress::Measured(round) => bar.advance(round),
+        Progress::Left(left, all) => {
+            bar.expect(left);
+            all.iter().for_each(|all| bar.say(&shown(*all)));
+        }
     });
     bar.end();
     let measured = measured?;
@@ -168,9 +172,17 @@ fn within(rows: &[Row], limits: &[Threshold<Row>]) -> Result<()> {
 fn begins(experiment: &Experiment, rounds: u64, time: Option<Duration>) -> String {
     let clients = plural(experiment.sweep.clients.len(), "client");
     let rounds = plural(rounds as usize, "round");
-    let time = time.map(|time| format!("about {}, ", words(time)));
+    let time = time.map(|time| format!("at least {}, ", words(time)));
     let (time, seed) = (time.unwrap_or_default(), experiment.sweep.seed);
     format!("{clients}, {rounds}, {time}seed {seed}")
+}
+
+/// How long a run takes, as it has shown.
+fn shown(all: Duration) -> String {
+    format!(
+        "about {} in all, as the first round of each client shows",
+        words(all)
+    )
 }
 
 /// How long a run takes, and why.

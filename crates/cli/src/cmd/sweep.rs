@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use hecaton_lab::spec::{
     Budget, Catalogue, Experiment, Kind, Levels, Rate, Sweep, SweepRequest, SweepScenario, Usage,
@@ -136,14 +136,7 @@ fn request(arguments: &Arguments, catalogue: &Catalogue) -> Result<SweepRequest>
         }
         Some(server) => {
             server.refuse_options_of_the_test_server(arguments)?;
-            let requests = match (server.requests, arguments.time) {
-                (None, Some(_)) => None,
-                (requests, None) => Some(requests.unwrap_or(REQUESTS)),
-                (Some(_), Some(_)) => bail!(Usage(
-                    "REQUESTS and --time both say how long a round is; leave one of them out"
-                        .into()
-                )),
-            };
+            let requests = server.requests_of_round(arguments.time)?;
             let method = server.method.as_deref();
             foreign = Some(arguments.service.target(method, &server.url, requests)?);
             rounds = rounds.or(Some(server.repeats));
@@ -207,6 +200,17 @@ impl Server {
             },
             repeats: number("REPEATS", numbers.get(1), 10)?,
         }))
+    }
+
+    /// The requests of a round; none if it is as long as `time`.
+    fn requests_of_round(&self, time: Option<Duration>) -> Result<Option<u64>, Usage> {
+        match (self.requests, time) {
+            (None, Some(_)) => Ok(None),
+            (requests, None) => Ok(Some(requests.unwrap_or(REQUESTS))),
+            (Some(_), Some(_)) => Err(Usage(
+                "REQUESTS and --time both say how long a round is; leave one of them out".into(),
+            )),
+        }
     }
 
     fn refuse_options_of_the_test_server(&self, arguments: &Arguments) -> Result<(), Usage> {

@@ -210,6 +210,43 @@ fn what_was_found_can_be_written_as_what_is_expected() {
     assert_eq!(other.status.code(), Some(1), "{}", text(&other));
 }
 
+/// The essential cases are a small set to begin with; a group leaves those of the group, and `--case` names its own.
+#[test]
+fn a_few_essential_cases_can_run_alone() {
+    let all = text(&audit(&["--list", "--essential"]));
+    assert!(all.contains("RT02 ") && all.contains("TL12 "), "{all}");
+    assert!((15..=25).contains(&all.lines().count()), "{all}");
+    let of_group = all.lines().filter(|line| line.contains(" framing "));
+    let essential = [
+        "saint",
+        "--essential",
+        "--group",
+        "framing",
+        "--runs",
+        "1",
+        "--format",
+        "csv",
+    ];
+    let ended = audit(&essential);
+    assert_eq!(
+        text(&ended).matches(",pass,").count(),
+        of_group.count(),
+        "{}",
+        text(&ended)
+    );
+    for (wrong, says) in [
+        (
+            ["--group", "proxies"],
+            "no case of these groups is essential",
+        ),
+        (["--case", "fr01"], "cannot be used with"),
+    ] {
+        let ended = audit(&[&["saint", "--essential"][..], &wrong].concat());
+        assert_eq!(ended.status.code(), Some(2), "{}", text(&ended));
+        assert!(text(&ended).contains(says), "{}", text(&ended));
+    }
+}
+
 #[test]
 fn a_run_that_is_worse_can_fail() {
     let temporary = tempfile::tempdir().unwrap();

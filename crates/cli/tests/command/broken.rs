@@ -93,12 +93,11 @@ fn rubbish_is_quoted() {
 }
 
 /// Ways to break, and words of the reason for which the rows until then are rejected.
-const WAYS: [(&str, &str); 6] = [
+const WAYS: [(&str, &str); 5] = [
     ("crashes", "ended (exit status: 3) during `go`"),
     ("hangs", "did not reply to `go` within"),
     ("rubbish", "replied to `go` with \"it went really well\""),
     ("endless", "a line may have 1 MiB at most"),
-    ("floods", "it wrote too much error output"),
     ("mute", "did not reply to `hello` within"),
 ];
 
@@ -106,7 +105,7 @@ const WAYS: [(&str, &str); 6] = [
 fn who_breaks_is_rejected_and_the_others_are_measured_to_the_end() {
     let temporary = tempfile::tempdir().unwrap();
     let names = WAYS.map(|(name, _)| name).join(",");
-    let ending = sweep(&format!("{names},honest"), temporary.path());
+    let ending = sweep(&format!("{names},floods,honest"), temporary.path());
     ending.assert(1, &["the others were measured", "check mute"]);
     let document = document(temporary.path());
     let rows = document["rows"].as_array().unwrap();
@@ -127,6 +126,13 @@ fn who_breaks_is_rejected_and_the_others_are_measured_to_the_end() {
             "{client}: {document}"
         );
     }
+    let floods = of("floods").unwrap();
+    assert!(floods["rejected"].is_null(), "{floods}");
+    let says = floods["warnings"].to_string();
+    assert!(
+        says.contains("MiB of error output, of which 8 are kept"),
+        "{says}"
+    );
     assert!(document["unfinished"].is_null());
 }
 

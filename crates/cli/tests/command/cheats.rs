@@ -6,10 +6,9 @@ use std::path::Path;
 use serde_json::Value;
 
 /// A cheat, and words of the reason for which it is rejected.
-const CHEATS: [(&str, &str); 6] = [
+const CHEATS: [(&str, &str); 5] = [
     ("body-unread", "bodies were not read to their end"),
     ("half-pool", "only 2 of 4 requests were in flight at once"),
-    ("reconnects", "connections are not kept alive"),
     ("duplicates", "1 request was sent more than once"),
     ("counts-without-sending", "requests never arrived"),
     ("warms-up-in-secret", "1 request not planned"),
@@ -43,6 +42,57 @@ fn a_sweep_rejects_cheats_and_ranks_the_honest() {
         .collect();
     // Where others disturb every round, nothing is recommended.
     assert!(recommended == ["honest"] || recommended.is_empty());
+}
+
+/// An honest client may keep fewer connections than it has requests in flight. Its own time contains the connections that it opens again.
+#[test]
+fn who_does_not_keep_its_connections_is_ranked_with_a_sign() {
+    let folder = tempfile::tempdir().unwrap();
+    let document = sweep(folder.path(), "4", "5ms", &[], &["honest", "reconnects"]);
+    let opened = |client: &str| {
+        row(&document, client)["opened_per_request"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(
+        opened("honest") < 0.5 && opened("reconnects") == 1.0,
+        "{document}"
+    );
+    for (client, warned) in [("honest", false), ("reconnects", true)] {
+        let row = row(&document, client);
+        assert_eq!(
+            (&row["verified"], &row["rejected"]),
+            (&Value::Bool(true), &Value::Null)
+        );
+        let says = row["warnings"].to_string();
+        assert_eq!(
+            says.contains("connections are not kept alive"),
+            warned,
+            "{says}"
+        );
+    }
+    let shown = |locale: &str| {
+        let mut report = hecaton("cheats");
+        report.arg("report").arg(folder.path());
+        run(report.env("LC_ALL", locale)).stdout
+    };
+    let page = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
+    for (text, sign) in [(shown("C.UTF-8"), "↻"), (shown("C"), "@"), (page, "↻")] {
+        let meaning = format!("{sign} does not keep its connections");
+        assert!(text.contains(&meaning), "{text}");
+        let has_sign = |client: &str| {
+            text.lines()
+                .any(|line| line.contains(client) && line.contains(sign))
+        };
+        assert!(has_sign("reconnects"), "{text}");
+    }
+    let check = run(hecaton("cheats").args(["drivers", "check", "reconnects"]));
+    check.assert(1, &["checks failed"]);
+    assert!(
+        check.stdout.contains("connections are not kept alive"),
+        "{}",
+        check.stdout
+    );
 }
 
 /// The document of a sweep over cheats and others.
@@ -158,8 +208,13 @@ const CHEATS_WITHOUT_DELAY: [(&str, &str); 13] = [
 ];
 
 /// Clients that are as they are, or that nobody can refute, and words of what is said of them.
-const WRONGED: [(&str, &str); 4] = [
+const WRONGED: [(&str, &str); 5] = [
     ("releases-late", "connections for 8 requests at once"),
+    // Where its responses are late, it behaves.
+    (
+        "every-second-in-time",
+        "of 8 requests were in flight on average",
+    ),
     ("retires-connections", ""), // how many, depends on how fast the machine is
     (LESS, "claims too little|contradict the server's times"),
     // Its rivals are measured as if it were not there.
@@ -298,14 +353,13 @@ fn who_trusts_anyone_while_it_is_measured_is_caught() {
 
 /// Cheats of a shootout, and words of the reason: values of the JSON that are wrong, and claims that the server's log
 /// refutes.
-const CHEATS_OF_A_SHOOTOUT: [(&str, &str); 7] = [
+const CHEATS_OF_A_SHOOTOUT: [(&str, &str); 6] = [
     ("requests-plain", "without the `Accept: application/json`"),
     ("json-guessed", "the checksum"),
     ("scans-for-the-check-value", "the checksum"),
     ("knows-the-shape", "the checksum"),
     ("json-mistaken", "requests failed (check value: "),
     ("half-pool", "only 2 of 4 requests were in flight at once"),
-    ("reconnects", "connections are not kept alive"),
 ];
 
 #[test]

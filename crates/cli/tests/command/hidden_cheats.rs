@@ -130,14 +130,14 @@ fn who_fills_the_disk_is_named() {
     }
     ending.assert(
         1,
-        &["the disk is full; of all drivers, that of fills-the-disk has written the most"],
+        &["the disk is full; the driver of fills-the-disk has written the most"],
     );
 }
 
 /// At one request in flight, nothing waits for others, and still the proof beside a round shows what is sent too early.
 #[test]
 fn one_in_flight_is_one_in_flight() {
-    let line = "sweep -c 1 -b 133 -d 0 --rounds 4 --time 100ms";
+    let line = "sweep -c 1 -b 133 -d 0 --rounds 4 --time 500ms";
     let (document, _) = measured(line, "honest,two-in-flight,sends-on-early");
     is_ranked(&document, "honest");
     for (cheat, words) in [
@@ -307,8 +307,13 @@ fn still_warming() -> Vec<String> {
 #[test]
 fn who_reads_no_interim_response_is_ranked_with_a_warning() {
     let line = "sweep -c 2 -b 133 -d 0 --rounds 2 --time 100ms";
-    let (document, _) = measured(line, "honest,reads-no-interim");
-    for (client, warned) in [("honest", false), ("reads-no-interim", true)] {
+    let (document, _) = measured(line, "honest,reads-no-interim,reads-hints-to-the-end");
+    let table = [
+        ("honest", false),
+        ("reads-no-interim", true),
+        ("reads-hints-to-the-end", true),
+    ];
+    for (client, warned) in table {
         is_ranked(&document, client);
         let mut rows = document["rows"].as_array().unwrap().iter();
         let row = rows.find(|row| row["client"] == client).unwrap();

@@ -1,10 +1,13 @@
 //! Some of it again: new records instead of old ones, and only for the chosen inputs.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::scripted_server::{Scripted, good, response};
 use crate::support::{World, end_of, ending, files, hecaton, unpacked};
 
 #[test]
@@ -136,7 +139,11 @@ fn parts_that_can_have_no_match_by_their_counts_are_not_read() {
         .map(|file| std::fs::read(file).unwrap())
         .collect();
     for file in &good {
+        // A file that was written to after its part was done is read, so this one keeps its time.
+        let written = std::fs::metadata(file).unwrap().modified().unwrap();
         std::fs::write(file, "no results").unwrap();
+        let file = std::fs::File::options().write(true).open(file).unwrap();
+        file.set_modified(written).unwrap();
     }
     let refused = again(&["--where", "url contains '/r/1'"]);
     assert_eq!(refused.status, Some(1), "{}", refused.stderr);
@@ -152,4 +159,57 @@ fn parts_that_can_have_no_match_by_their_counts_are_not_read() {
     let before = world.server.summary().requests;
     ending(hecaton(&["fetch", "again", "--retries", "0"]).arg(world.out()));
     assert_eq!(world.server.summary().requests, before + 1);
+}
+
+/// A job of twenty good records, whose server then has this status for all.
+fn outage(status: u16) -> World {
+    let world = World::new();
+    let now = Arc::new(AtomicU16::new(200));
+    let answer = now.clone();
+    let server = Scripted::start(move |_, _| match answer.load(Ordering::SeqCst) {
+        200 => good(),
+        status => response(status, "", "sorry"),
+    });
+    let list = world.write("urls.txt", (0..20).map(|n| server.url(&format!("/{n}"))));
+    world.run_to(0, &list, &["--keep-body", "files"]);
+    now.store(status, Ordering::SeqCst);
+    let mut again = hecaton(&["fetch", "again", "--where", "ok or not ok"]);
+    let quickly = ["--wait-out", "1s", "--breaker-cooldown", "50ms"];
+    ending(
+        again
+            .arg(world.out())
+            .args(quickly)
+            .args(["--per-host", "4"]),
+    );
+    world
+}
+
+#[test]
+fn an_outage_replaces_no_good_record() {
+    for status in [429, 502, 503, 504] {
+        let world = outage(status);
+        let records = world.records();
+        let good = records.values().filter(|record| record["ok"] == true);
+        assert_eq!(good.count(), 20, "{status}");
+        for record in records.values() {
+            let file = record["body"]["file"].as_str().expect("a body");
+            let body = std::fs::read(world.out().join(file)).unwrap();
+            assert_ne!(body, b"sorry");
+        }
+    }
+}
+
+#[test]
+fn the_status_after_again_counts_the_newest_records() {
+    let world = outage(500);
+    let status = |arguments: &[&str]| {
+        let mut status = hecaton(&["fetch", "status"]);
+        ending(status.arg(world.out()).args(arguments))
+    };
+    let shown = status(&[]).stdout;
+    assert!(
+        shown.contains("0 good responses, 20 other responses"),
+        "{shown}"
+    );
+    assert_eq!(status(&["--fail-if", "not_ok > 0"]).status, Some(3));
 }

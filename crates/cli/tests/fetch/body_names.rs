@@ -1,7 +1,7 @@
 //! Names of files that the job chooses: safe, unique, and in the records.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::scripted_server::{Scripted, response};
 use crate::support::{World, ending};
@@ -39,7 +39,7 @@ fn server() -> Scripted {
 #[test]
 fn files_have_the_names_of_columns_and_none_leads_out_of_its_folder() {
     let (world, server) = (World::new(), server());
-    let rows = ["a.txt", "../../a.txt", "con", "sub/b", "", "sub"];
+    let rows = ["a.txt", "../../a.txt", "con", "sub/b", "", "sub", "A.TXT"];
     let rows = rows.iter().enumerate();
     let rows = rows.map(|(n, name)| format!("{},{name}", server.url(&format!("/{n}"))));
     let list = world.write(
@@ -59,7 +59,8 @@ fn files_have_the_names_of_columns_and_none_leads_out_of_its_folder() {
             "_con",
             "sub/b",
             "000000004.txt",
-            "sub-5"
+            "sub-5",
+            "A-6.TXT"
         ]
     );
     let verified = ending(crate::support::hecaton(&["fetch", "verify"]).arg(world.out()));
@@ -111,8 +112,13 @@ fn files_have_the_path_of_their_url_or_the_name_that_the_server_gives() {
 
 /// The files of bodies, without the logs of names.
 pub fn body_files(world: &World) -> BTreeSet<PathBuf> {
+    files_below(&world.out().join("bodies"))
+}
+
+/// The files below a folder, without logs of names.
+pub fn files_below(folder: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
-    let mut folders = vec![world.out().join("bodies")];
+    let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for path in crate::support::files(&folder) {
             match path.is_dir() {

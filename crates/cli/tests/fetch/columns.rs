@@ -1,6 +1,6 @@
 //! Tables in, checked and taken values out.
 
-use crate::scripted_server::{Scripted, response};
+use crate::scripted_server::{Scripted, Sent, response};
 use crate::support::{World, ending, hecaton};
 
 #[test]
@@ -62,6 +62,38 @@ fn a_body_that_differs_from_its_checksum_is_requested_once_more_and_then_an_erro
             (late, other)
         );
     }
+}
+
+#[test]
+fn every_good_response_is_compared_whatever_its_status() {
+    const OTHER: &str = "770e607624d689265ca6c44884d0807d9b054d23c473c106c72be9de08b7376c";
+    let server = Scripted::start(|path, _| match path {
+        "/204" => Sent::Kept(b"HTTP/1.1 204 X\r\n\r\n".to_vec()),
+        "/404" => response(404, "", "another"),
+        _ => response(404, "", "good"),
+    });
+    let world = World::new();
+    let rows = ["/204", "/404", "/same"].map(|path| format!("{},{OTHER}", server.url(path)));
+    let rows = std::iter::once("url,digest".to_owned()).chain(rows);
+    let list = world.write("files.csv", rows);
+    let check = ["--check", "status != 500", "--keep-body", "files"];
+    world.run_to(
+        4,
+        &list,
+        &[&["--verify", "sha256:digest"][..], &check].concat(),
+    );
+    let records = world.records();
+    let ok: Vec<bool> = records
+        .values()
+        .map(|record| record["ok"] == true)
+        .collect();
+    assert_eq!(ok, [false, false, true], "{records:?}");
+    assert_eq!(records[&0]["error"]["kind"], "checksum");
+    let why = records[&1]["why"].as_str().unwrap();
+    assert!(
+        why.starts_with("the body has the checksum sha256:"),
+        "{why}"
+    );
 }
 
 #[test]

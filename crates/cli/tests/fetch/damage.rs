@@ -51,6 +51,8 @@ fn damaged_results_are_named_and_fetched_again() {
             &["export", "--csv", "-"],
             &["again", "--where", "status == 200"],
             &["verify"],
+            // The command that did the job, once more.
+            &["-o"],
         ] {
             let refused = verb(&world, words);
             assert_eq!(

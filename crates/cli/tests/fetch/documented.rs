@@ -1,9 +1,13 @@
-//! The examples of `docs/fetch.md` for these options run as they are written, on a server of this test.
+//! Examples of `docs/fetch.md` run as they are written, on a server of this test.
 
-use std::process::Command;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
+use crate::body_names::files_below;
 use crate::scripted_server::{Scripted, response};
-use crate::support::{World, ending};
+use crate::support::{Ending, World, ending};
 
 /// The options, as their examples have them.
 const OPTIONS: [&str; 8] = [
@@ -20,8 +24,10 @@ const OPTIONS: [&str; 8] = [
 /// The SHA-256 of the body "good".
 const GOOD: &str = "770e607624d689265ca6c44884d0807d9b054d23c473c106c72be9de08b7376c";
 
-/// The blocks of indented lines.
-fn blocks(text: &str) -> Vec<String> {
+/// The examples of the document: its blocks of indented lines.
+fn examples() -> Vec<String> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fetch.md");
+    let text = std::fs::read_to_string(path).unwrap();
     let mut found = vec![String::new()];
     for line in text.lines() {
         match (line.strip_prefix("    "), found.last_mut()) {
@@ -31,6 +37,16 @@ fn blocks(text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// Runs an example.
+fn run(world: &World, example: &str, server: &Scripted) -> Ending {
+    let script = example.replace("bin/hecaton", env!("CARGO_BIN_EXE_hecaton"));
+    let script = script.replace("https://api.example.com", &server.url(""));
+    let mut shell = Command::new("sh");
+    shell.args(["-euc", &script]).env("no_proxy", "*");
+    shell.current_dir(world.path(""));
+    ending(shell.stdout(Stdio::piped()).stderr(Stdio::piped()))
 }
 
 /// A folder with the lists of the examples.
@@ -54,31 +70,19 @@ fn world_for(server: &Scripted) -> World {
 
 #[test]
 fn examples_of_options_run_as_they_are_written() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fetch.md");
-    let text = std::fs::read_to_string(path).unwrap();
     let server = Scripted::start(|path, _| match path {
         "/file" => response(200, "", "good"),
         path if path.contains("cursor=x") => response(200, "", r#"{"cursor":null,"data":[1]}"#),
         _ => response(200, "", r#"{"cursor":"x","data":[1]}"#),
     });
     let mut missing = OPTIONS.to_vec();
-    for block in blocks(&text) {
+    for block in examples() {
         let before = missing.len();
         missing.retain(|option| !block.contains(option));
         if missing.len() == before {
             continue;
         }
-        let world = world_for(&server);
-        let script = block.replace("bin/hecaton", env!("CARGO_BIN_EXE_hecaton"));
-        let script = script.replace("https://api.example.com", &server.url(""));
-        let mut shell = Command::new("sh");
-        shell.args(["-euc", &script]).env("no_proxy", "*");
-        shell.current_dir(world.path(""));
-        let ended = ending(
-            shell
-                .stdout(std::process::Stdio::piped())
-                .stderr(std::process::Stdio::piped()),
-        );
+        let ended = run(&world_for(&server), &block, &server);
         assert_eq!(ended.status, Some(0), "{block}\n{}", ended.stderr);
     }
     assert!(missing.is_empty(), "no example has {missing:?}");
@@ -88,4 +92,67 @@ fn examples_of_options_run_as_they_are_written() {
         .filter(|came| came.path.contains("cursor=x"))
         .count();
     assert_eq!(pages, 1);
+}
+
+/// The files of a tree by their inodes, each with its path in the tree.
+fn inodes(paths: impl Iterator<Item = std::path::PathBuf>) -> BTreeMap<u64, std::path::PathBuf> {
+    let with_inode = |path: std::path::PathBuf| (path.metadata().unwrap().ino(), path);
+    paths.map(with_inode).collect()
+}
+
+#[test]
+fn the_bodies_of_a_job_that_was_resumed_are_linked_into_one_tree() {
+    let body = |path: &str| format!("{path:100}");
+    let server = Scripted::start(move |path, _| match path {
+        "/7" => response(404, "", &body(path)),
+        _ => response(200, "", &body(path)),
+    });
+    let world = World::new();
+    let rows =
+        (0..60).map(|n| format!("{},{}/{}.txt", server.url(&format!("/{n}")), n % 2, n % 20));
+    let list = world.write(
+        "files.csv",
+        std::iter::once("url,name".to_owned()).chain(rows),
+    );
+    let options = [
+        "--keep-body",
+        "files",
+        "--name",
+        "{name}",
+        "-c",
+        "2",
+        "--stop-after",
+        "2kB",
+    ];
+    let runs = std::iter::repeat_with(|| ending(&mut world.fetch(&list, &options)).status);
+    let runs = runs.take_while(|status| *status == Some(5)).count();
+    assert!(runs >= 1);
+    let records = world.records();
+    assert_eq!(records.len(), 60);
+    let good = records.values().filter(|record| record["ok"] == true);
+    let good: Vec<_> = good
+        .map(|record| record["body"]["file"].as_str().unwrap())
+        .collect();
+    let trees: BTreeSet<_> = good.iter().map(|file| file.split('/').nth(1)).collect();
+    assert_eq!((good.len(), trees.len()), (59, runs + 1));
+    let recipe = examples()
+        .into_iter()
+        .find(|example| example.contains("mirror/"))
+        .unwrap();
+    let ended = run(&world, &recipe, &server);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let kept = inodes(good.iter().map(|file| world.out().join(file)));
+    let tree = files_below(&world.path("mirror"));
+    let linked = inodes(tree.iter().cloned());
+    assert_eq!((tree.len(), kept.len()), (59, 59));
+    assert!(kept.keys().eq(linked.keys()), "{tree:?}");
+    // Each has the name that the list gives it, or that name and a number.
+    for (inode, path) in linked {
+        let name = path.strip_prefix(world.path("mirror")).unwrap();
+        assert!(
+            kept[&inode].ends_with(name) || name.to_str().unwrap().contains("txt-"),
+            "{name:?}"
+        );
+    }
+    assert!(tree.contains(&world.path("mirror").join(Path::new("0/0.txt"))));
 }

@@ -27,6 +27,10 @@ fn is_good(records: &BTreeMap<u64, Value>) -> usize {
         .count()
 }
 
+/// The beginning of a body, to whoever requested all of it.
+const PART: &str =
+    "HTTP/1.1 206 X\r\nContent-Length: 9\r\nContent-Range: bytes 0-8/1000\r\n\r\nonly this";
+
 /// A gzip stream that ends in the middle of a block of 100 bytes.
 fn half_of_gzip() -> Vec<u8> {
     let head = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
@@ -77,6 +81,62 @@ fn a_response_that_is_cut_in_its_body_is_tried_again() {
 }
 
 #[test]
+fn a_part_that_nobody_requested_is_no_body() {
+    let server = Scripted::start(|path, before| match (path, before % 2) {
+        ("/late", 0) | ("/part", _) => Sent::Kept(PART.into()),
+        ("/whole", _) => response(206, "Content-Range: bytes 0-1/2\r\n", "ok"),
+        _ => good(),
+    });
+    for way in [
+        &["--keep-body", "files"][..],
+        &["--keep-body", "inline"],
+        &[],
+    ] {
+        let world = World::new();
+        let paths = ["/late", "/whole", "/part"].map(str::to_owned);
+        let list = list(&world, &server, paths.into_iter());
+        world.run_to(4, &list, way);
+        let records = world.records();
+        let ends: Vec<_> = records
+            .values()
+            .map(|it| (&it["ok"], &it["status"], &it["attempts"]))
+            .collect();
+        let expected = [(true, 200, 2), (true, 206, 1), (false, 206, 3)];
+        let expected = expected.map(|(ok, status, attempts)| {
+            (Value::from(ok), Value::from(status), Value::from(attempts))
+        });
+        assert!(
+            ends.into_iter().eq(expected
+                .iter()
+                .map(|(ok, status, attempts)| (ok, status, attempts))),
+            "{records:?}"
+        );
+        assert_eq!(
+            (&records[&2]["outcome"], &records[&2]["error"]["kind"]),
+            (&"error".into(), &"body".into())
+        );
+        assert!(records[&2]["body"].is_null());
+    }
+    let world = World::new();
+    let list = list(&world, &server, std::iter::once("/part".to_owned()));
+    world.run_to(0, &list, &["-H", "Range: bytes=0-8"]);
+    assert_eq!(world.records()[&0]["status"], 206);
+}
+
+#[test]
+fn half_of_a_robots_txt_permits_nothing() {
+    let server = Scripted::start(|path, _| match path {
+        "/robots.txt" => Sent::Kept(PART.into()),
+        _ => good(),
+    });
+    let world = World::new();
+    let list = list(&world, &server, std::iter::once("/x".to_owned()));
+    world.run_to(3, &list, &["--robots"]);
+    assert_eq!(world.records()[&0]["outcome"], "unreached");
+    assert_eq!((server.count("/robots.txt"), server.count("/x")), (3, 0));
+}
+
+#[test]
 fn a_host_that_cuts_every_body_gets_a_rest() {
     let world = World::new();
     let server = Scripted::start(|_, _| Sent::Closed(CUT.into()));
@@ -120,6 +180,7 @@ fn a_robots_txt_that_fails_once_is_requested_again() {
         || response(500, "", ""),
         || response(503, "Retry-After: 1\r\n", ""),
         || Sent::Closed(CUT.into()),
+        || Sent::Kept(PART.into()),
         || Sent::Closed(Vec::new()),
     ] {
         let world = World::new();
@@ -146,6 +207,7 @@ fn a_sitemap_that_fails_once_is_requested_again_and_a_wrong_document_is_none() {
         (|| response(502, "", "")) as fn() -> Sent,
         || response(503, "Retry-After: 1\r\n", ""),
         || Sent::Closed(CUT.into()),
+        || Sent::Kept(PART.into()),
     ] {
         let world = World::new();
         let server = Scripted::start(move |path, before| match (path, before) {
@@ -165,6 +227,30 @@ fn a_sitemap_that_fails_once_is_requested_again_and_a_wrong_document_is_none() {
     let ended = sitemap(&server, &world);
     assert_eq!(ended.status, Some(1));
     assert!(ended.stderr.contains("<html>"), "{}", ended.stderr);
+}
+
+#[test]
+fn statuses_that_are_retried_are_added_to_the_usual_ones() {
+    let world = World::new();
+    let server = Scripted::start(|path, before| match (path, before) {
+        ("/500", 0) => response(500, "", ""),
+        ("/502", 0) => response(502, "", ""),
+        ("/429", 0) => response(429, "Retry-After: 0\r\n", ""),
+        ("/404", _) => response(404, "", ""),
+        _ => good(),
+    });
+    let paths = ["/500", "/502", "/429", "/404"].map(str::to_owned);
+    let list = list(&world, &server, paths.into_iter());
+    world.run_to(4, &list, &["--retry-status", "500,502"]);
+    let attempts = world
+        .records()
+        .into_values()
+        .map(|record| record["attempts"].clone());
+    assert!(
+        attempts.eq([2, 2, 2, 1].map(Value::from)),
+        "{:?}",
+        world.records()
+    );
 }
 
 #[test]
@@ -325,4 +411,26 @@ fn a_value_of_json_from_a_page_that_is_none_is_not_good() {
     assert_eq!(ok, [true, true, true, false]);
     let why = records[&3]["why"].as_str().unwrap();
     assert!(why.contains("not JSON") && why.contains("price"), "{why}");
+}
+
+#[test]
+fn one_url_that_is_never_answered_keeps_none_of_its_host_from_being_fetched() {
+    for (status, per_host) in [(503, "1"), (429, "8")] {
+        let server = Scripted::start(move |path, _| match path {
+            "/bad" => response(status, "", ""),
+            _ => good(),
+        });
+        let world = World::new();
+        let paths = (0..30).map(|n| match n {
+            5 => "/bad".to_owned(),
+            _ => format!("/{n}"),
+        });
+        let list = list(&world, &server, paths);
+        let arguments = ["--per-host", per_host, "--rate", "20", "--wait-out", "20s"];
+        let ended = world.run_to(4, &list, &arguments);
+        let records = world.records();
+        assert_eq!(is_good(&records), 29, "{}", ended.stderr);
+        assert_eq!(records[&5]["outcome"], "response");
+        assert_eq!(records[&5]["status"], status);
+    }
 }

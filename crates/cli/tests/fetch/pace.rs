@@ -49,7 +49,7 @@ fn a_host_that_sends_retry_after_gets_its_pause_and_is_given_up_in_the_end() {
     let unreached = records
         .values()
         .find(|record| record["outcome"] == "unreached");
-    assert_eq!(unreached.unwrap()["why"], "its host was down");
+    assert_eq!(unreached.unwrap()["why"], "its host was overrun (429)");
     // One a second at most.
     let sent = world.server.summary().requests;
     assert!((2..=5).contains(&sent), "{sent}");

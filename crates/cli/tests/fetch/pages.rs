@@ -10,6 +10,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::paged_server::PagedServer;
+use crate::scripted_server::{Scripted, response};
 use crate::sites::Site;
 use crate::support::{World, end_of, ending, files, hecaton, until};
 
@@ -79,6 +80,31 @@ fn each_page_is_a_record_of_its_input() {
         let mut show = hecaton(&["fetch", "show", "--where", "page == 2 and more"]);
         assert_eq!(ending(show.arg(world.out())).stdout.lines().count(), 6);
     }
+}
+
+#[test]
+fn the_next_page_is_where_the_page_and_its_header_say() {
+    let server = Scripted::start(|path, _| match path {
+        "/cat/1" => response(200, "", "<base href='/shop/'><a class=next href=2>more</a>"),
+        "/link" => response(200, "Link: </last>; rel='next'\r\n", ""),
+        "/torn" => response(200, "Link: </last; rel=next\r\n", ""),
+        "/shop/2" | "/last" => response(200, "", ""),
+        _ => response(404, "", ""),
+    });
+    for (path, next, last) in [
+        ("/cat/1", "css:a.next@href", "/shop/2"),
+        ("/link", "link:next", "/last"),
+    ] {
+        let world = World::new();
+        let list = world.write("urls.txt", std::iter::once(server.url(path)));
+        world.run_to(0, &list, &["--next", next]);
+        assert_eq!(world.records()[&0]["location"], server.url(last));
+    }
+    let world = World::new();
+    let list = world.write("urls.txt", std::iter::once(server.url("/torn")));
+    world.run_to(3, &list, &["--next", "link:next"]);
+    let why = world.records()[&0]["why"].to_string();
+    assert!(why.contains("nobody knows the next page"), "{why}");
 }
 
 #[test]
@@ -247,6 +273,12 @@ fn pages_are_requests_like_any_other() {
     until(|| server.count() > 0);
     std::thread::sleep(Duration::from_secs(1));
     assert_eq!(server.count(), 1);
+    // Until its last page is there, an input is not done, and a table says so.
+    let export = || ending(hecaton(&["fetch", "export", "--csv", "-"]).arg(world.out()));
+    until(|| export().stdout.lines().count() == 2);
+    let said = export().stderr;
+    let words = "the job is not done: the table has all records of 0 of 1 input";
+    assert!(said.contains(words), "{said}");
     slow.kill().unwrap();
     slow.wait().unwrap();
 }
@@ -325,14 +357,19 @@ fn what_cannot_be_followed_is_refused() {
 #[test]
 fn a_cursor_or_a_number_goes_into_a_parameter_and_is_not_taken_for_a_url() {
     let site = Site::start(&[
-        ("/list?l=5", "{\"cursor\":\"a/b=\",\"page\":1}"),
+        (
+            "/list?l=5",
+            "{\"cursor\":\"a/b=\",\"page\":1,\"time\":1.50e3}",
+        ),
         ("/list?l=5&after=a%2Fb%3D", "{\"cursor\":null}"),
         ("/list?l=5&page=1", "{\"page\":null}"),
+        ("/list?l=5&time=1.50e3", "{\"time\":null}"),
     ]);
     let url = format!("http://{}/list?l=5", site.address);
     for (next, second) in [
         ("json:/cursor -> ?after={}", "after=a%2Fb%3D"),
         ("json:/page -> ?page={}", "page=1"),
+        ("json:/time -> ?time={}", "time=1.50e3"),
     ] {
         let world = World::new();
         let list = world.write("urls.txt", [url.clone()].into_iter());

@@ -94,7 +94,7 @@ fn a_table_of_half_a_job_has_what_is_there_and_says_so() {
     let table = ending(hecaton(&["fetch", "export", "--csv", "-"]).arg(world.out()));
     assert_eq!(table.status, Some(0), "{}", table.stderr);
     assert_eq!(rows(&table.stdout), known);
-    let reported = format!("the table has the records of {known} of 200 inputs");
+    let reported = format!("the table has all records of {known} of 200 inputs");
     assert!(table.stderr.contains(&reported), "{}", table.stderr);
 }
 

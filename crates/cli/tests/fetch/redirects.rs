@@ -240,6 +240,39 @@ fn single_parts_leave_redirects_to_the_command_that_ends_the_job() {
 }
 
 #[test]
+fn a_post_is_not_done_by_a_get_of_another_page() {
+    let world = World::new();
+    let moved = [301, 302].map(|status| to(&world, status, "/echo"));
+    let list = world.write("urls.txt", moved.into_iter());
+    let request = ["-X", "POST", "--body", "letter"];
+    world.run_to(3, &list, &request);
+    for (number, status) in [(0, 301), (1, 302)] {
+        let record = &world.records()[&number];
+        assert_eq!(
+            (&record["outcome"], &record["ok"], &record["status"]),
+            (&"response".into(), &false.into(), &status.into())
+        );
+        assert_eq!(
+            record["location"],
+            format!("{}/echo", world.server.base_url())
+        );
+        let why = record["why"].as_str().unwrap();
+        assert!(why.contains("would go on as a GET"), "{why}");
+    }
+    assert_eq!(world.server.summary().requests, 2);
+    // Nothing sends such a request again but a condition that names it.
+    let ended = ending(hecaton(&["fetch", "again"]).arg(world.out()));
+    assert_eq!(world.server.summary().requests, 2, "{}", ended.stderr);
+    // A condition can call the redirect good.
+    std::fs::remove_dir_all(world.out()).unwrap();
+    world.run_to(
+        0,
+        &list,
+        &[&request[..], &["--check", "status < 400"]].concat(),
+    );
+}
+
+#[test]
 fn what_becomes_a_get_says_nothing_of_a_body_that_it_does_not_have() {
     let world = World::new();
     let home = format!("{}/echo", world.server.base_url());

@@ -86,6 +86,8 @@ fn a_url_is_judged_as_it_is_sent_and_as_a_server_may_read_it() {
         "/page/a/../private/x",
         "/%2e/page/private/y",
         "/page/./private",
+        "/page//private",
+        "/page%2Fprivate",
         "/page/x?/../y",
     ];
     let urls = paths.map(|path| format!("http://{}{path}", site.address));
@@ -96,7 +98,7 @@ fn a_url_is_judged_as_it_is_sent_and_as_a_server_may_read_it() {
         .values()
         .map(|record| record["why"] == "robots")
         .collect();
-    assert_eq!(skipped, [true, true, true, true, false]);
+    assert_eq!(skipped, [true, true, true, true, true, true, false]);
     assert_eq!(site.paths(), ["/robots.txt", "/page/x?/../y"]);
 }
 

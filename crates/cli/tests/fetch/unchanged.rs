@@ -143,20 +143,49 @@ fn a_response_without_a_version_is_fetched_again() {
 }
 
 #[test]
-fn a_304_without_a_condition_is_a_response_like_any_other() {
+fn a_304_without_a_condition_is_no_answer() {
+    let server = Scripted::start(|path, before| match (path, before) {
+        ("/late", 1..) | ("/then", 0) => response(200, "", "ok"),
+        _ => Sent::Kept(b"HTTP/1.1 304 X\r\n\r\n".into()),
+    });
     let world = World::new();
-    let base = world.server.base_url().to_owned();
-    let list = world.write(
-        "urls.txt",
-        [format!("{base}/status/304"), format!("{base}/r/1")].into_iter(),
-    );
-    world.run(&list, &[]);
-    again(&world, &[]);
-    let records = world.records();
+    let paths = ["/never", "/late", "/then"].into_iter();
+    let list = world.write("urls.txt", paths.map(|path| server.url(path)));
+    world.run_to(4, &list, &["--retries", "1", "--keep-body", "files"]);
+    let before = world.records();
+    let never = &before[&0];
+    let seen = [&never["outcome"], &never["error"]["kind"], &never["status"]];
     assert_eq!(
-        (count(&records, "response"), &records[&0]["ok"]),
-        (2, &false.into())
+        seen,
+        [&"error".into(), &"protocol".into(), &Value::from(304)]
     );
+    assert_eq!(
+        (&never["attempts"], &before[&1]["attempts"]),
+        (&2.into(), &2.into())
+    );
+    let mut command = hecaton(&["fetch", "again", "--where", "ok or error"]);
+    let ended = ending(command.arg(world.out()).args(["--retries", "1"]));
+    let says = "1 good record stays as it was";
+    assert!(ended.stderr.contains(says), "{}", ended.stderr);
+    assert_eq!(world.records()[&2], before[&2]);
+    // A job whose requests have a condition of their own gets what it asked for.
+    let world = World::new();
+    let list = world.write("urls.txt", std::iter::once(server.url("/never")));
+    world.run_to(3, &list, &["-H", "If-None-Match: \"1\""]);
+    assert_eq!(world.records()[&0]["outcome"], "response");
+}
+
+#[test]
+fn a_robots_txt_that_is_a_304_permits_nothing() {
+    let server = Scripted::start(|path, _| match path {
+        "/robots.txt" => Sent::Kept(b"HTTP/1.1 304 X\r\n\r\n".into()),
+        _ => response(200, "", "ok"),
+    });
+    let world = World::new();
+    let list = world.write("urls.txt", std::iter::once(server.url("/x")));
+    world.run_to(3, &list, &["--robots", "--retries", "1"]);
+    assert_eq!(world.records()[&0]["outcome"], "unreached");
+    assert_eq!((server.count("/robots.txt"), server.count("/x")), (2, 0));
 }
 
 #[test]
@@ -182,7 +211,7 @@ fn a_good_record_stays_when_nothing_answers() {
     let ended = ending(command.arg(world.out()));
     assert_eq!(ended.status, Some(4), "{}", ended.stderr);
     // One server is down, and one has a new body whose checksum differs.
-    let says = "2 good records stay as they were";
+    let says = "2 good records stay as they were, because their requests failed or their bodies have other checksums";
     assert!(ended.stderr.contains(says), "{}", ended.stderr);
     let after = world.records();
     assert_eq!((&before[&0], &before[&1]), (&after[&0], &after[&1]));

@@ -26,6 +26,17 @@ pub enum Pick {
     Lost,
 }
 
+impl Pick {
+    /// The inputs of a part that are picked, and the versions of their responses if these are sent.
+    fn selected(&self, folder: &Folder, part: &Part) -> Result<(RoaringTreemap, Versions)> {
+        match self {
+            Pick::Matching(expression) => matching(folder, part.number, expression, false),
+            Pick::Changed(expression) => matching(folder, part.number, expression, true),
+            Pick::Lost => Ok((crate::verify::part(folder, part)?.lost, Versions::new())),
+        }
+    }
+}
+
 /// Writes the inputs of a round and their index. Returns the plan, which the caller names and writes.
 pub fn choose(
     folder: &Folder,
@@ -34,22 +45,13 @@ pub fn choose(
     job: &Job,
     pick: &Pick,
 ) -> Result<Plan> {
-    let path = round.inputs();
-    let mut copying = Copying {
-        file: InputFile::open(folder)?,
-        spool: Spool::create(&path, job.input.part_size)?,
-        maker: Maker::new(&job.request, &base.columns, base.job)?,
-        repeats: (!job.input.keep_duplicates).then(|| Repeats::new(round.digests())),
-        round,
-    };
+    let mut copying = Copying::new(folder, base, round, job)?;
     let mut parts = Vec::new();
     let spared = Spared::of(pick, job)?;
     for part in &base.parts {
-        let (selected, versions) = match pick {
-            _ if spared.has(folder, part)? => Default::default(),
-            Pick::Matching(expression) => matching(folder, part.number, expression, false)?,
-            Pick::Changed(expression) => matching(folder, part.number, expression, true)?,
-            Pick::Lost => (crate::verify::part(folder, part)?.lost, Versions::new()),
+        let (selected, versions) = match spared.has(folder, part)? {
+            true => Default::default(),
+            false => pick.selected(folder, part)?,
         };
         // Nobody opens the other parts in this round.
         if !selected.is_empty() {
@@ -62,14 +64,16 @@ pub fn choose(
             ..part.clone()
         });
     }
-    copying.spool.finish().map_err(at("write", &path))?;
-    let noted = copying.repeats;
-    let repeats = noted.map(|noted| noted.finish(&mut |_| Ok(false)));
-    let repeats = repeats.transpose()?;
+    let spooled = copying.spool.finish();
+    spooled.map_err(at("write", &round.inputs()))?;
+    let repeats = match copying.repeats {
+        Some(noted) => noted.finish(&mut |_| Ok(false))?,
+        None => Default::default(),
+    };
     Ok(Plan {
         inputs: parts.iter().map(|part| part.inputs).sum(),
         sources: Vec::new(),
-        repeats: write_repeats(round, &repeats.unwrap_or_default())?,
+        repeats: write_repeats(round, &repeats)?,
         requests: Vec::new(),
         parts,
         ..base.clone()
@@ -135,6 +139,16 @@ struct Copying<'a> {
 }
 
 impl Copying<'_> {
+    fn new<'a>(folder: &Folder, base: &Plan, round: &'a Folder, job: &Job) -> Result<Copying<'a>> {
+        Ok(Copying {
+            file: InputFile::open(folder)?,
+            spool: Spool::create(&round.inputs(), job.input.part_size)?,
+            maker: Maker::new(&job.request, &base.columns, base.job)?,
+            repeats: (!job.input.keep_duplicates).then(|| Repeats::new(round.digests())),
+            round,
+        })
+    }
+
     /// Copies the inputs of a part that are selected, each group by itself.
     fn part(
         &mut self,

@@ -17,6 +17,7 @@ use crate::error::{Error, Result, at, sentence};
 use crate::finalize::ResultsWriter;
 use crate::plan::{Folder, sync_folder_of, write_whole};
 use crate::record::Outcome;
+use crate::run::is_answer;
 use crate::segment::{
     Commit, Tally, each_readable, each_result, each_whole, head_of, is_followed, load,
 };
@@ -163,8 +164,13 @@ impl News {
     }
 }
 
-/// Whether a record says that no server answered. A redirect that is not followed is an answer.
+/// Whether a record says that no server answered, as with a 503. A redirect that is not followed is an answer, and so
+/// is whatever the job's check finds good.
 fn is_failure(line: &[u8]) -> io::Result<bool> {
+    #[derive(Deserialize)]
+    struct Answer {
+        status: u16,
+    }
     #[derive(Deserialize)]
     struct Line<'a> {
         #[serde(borrow)]
@@ -177,6 +183,9 @@ fn is_failure(line: &[u8]) -> io::Result<bool> {
     Ok(match head_of(line) {
         Some((_, Outcome::Error, _)) => {
             serde_json::from_slice::<Line<'_>>(line)?.error.kind != "redirect"
+        }
+        Some((_, Outcome::Response, false)) => {
+            !is_answer(serde_json::from_slice::<Answer>(line)?.status)
         }
         Some((_, outcome, _)) => !outcome.is_answer(),
         None => false,
@@ -236,4 +245,36 @@ fn page_of(line: &[u8]) -> io::Result<u32> {
 fn number_of(line: &[u8]) -> io::Result<u64> {
     let (number, ..) = head_of(line).ok_or(io::ErrorKind::InvalidData)?;
     Ok(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn which_records_say_that_no_server_answered() {
+        let response = |status: u16, ok: bool| {
+            format!("{{\"n\":1,\"outcome\":\"response\",\"ok\":{ok},\"status\":{status}}}\n")
+        };
+        let error = |kind: &str| {
+            format!(
+                "{{\"n\":1,\"outcome\":\"error\",\"ok\":false,\"error\":{{\"kind\":\"{kind}\"}}}}\n"
+            )
+        };
+        let mut table = vec![
+            (error("timeout"), true),
+            (error("checksum"), true),
+            (error("redirect"), false),
+            (response(503, true), false),
+        ];
+        for status in [429, 502, 503, 504, 520, 527] {
+            table.push((response(status, false), true));
+        }
+        for status in [200, 301, 403, 404, 500, 501, 505, 519, 528] {
+            table.push((response(status, false), false));
+        }
+        for (line, expected) in table {
+            assert_eq!(is_failure(line.as_bytes()).unwrap(), expected, "{line}");
+        }
+    }
 }

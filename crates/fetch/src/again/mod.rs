@@ -166,11 +166,8 @@ pub fn prepare(
     crate::run::check(&job)?;
     crate::run::check_plan(&job, &base.plan)?;
     let (id, round) = begin(folder, &held)?;
-    let plan = choose(folder, &base.plan, &round, &job, &pick)?;
-    let plan = Plan {
-        round: Some(id),
-        ..plan
-    };
+    let mut plan = choose(folder, &base.plan, &round, &job, &pick)?;
+    plan.round = Some(id);
     if plan.inputs == 0 {
         clean_up(folder, &held)?;
         return Ok(None);
@@ -218,19 +215,24 @@ fn done(folder: &Folder) -> Result<Started> {
     )))
 }
 
+/// Refuses a choice of records that is not that of the round that began. Its user knows the job by `home`.
+pub(crate) fn refuse_other(matching: Option<&str>, began: &str, home: &str) -> Result<()> {
+    match matching {
+        Some(matching) if matching != began => Err(Error::usage(format!(
+            "a round for '{began}' is not done yet: `hecaton fetch again {home}` without --where resumes it"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 fn resume(
     folder: &Folder,
     mut round: Started,
     matching: Option<&str>,
     change: &dyn Fn(&mut Job),
 ) -> Result<Started> {
-    let began = condition(&round.folder)?;
-    if matching.is_some_and(|matching| matching != began) {
-        let path = folder.path().display();
-        return Err(Error::usage(format!(
-            "a round for '{began}' is not done yet: `hecaton fetch again {path}` without --where resumes it"
-        )));
-    }
+    let home = folder.path().display().to_string();
+    refuse_other(matching, &condition(&round.folder)?, &home)?;
     change(&mut round.job);
     round.job.check()?;
     crate::run::check(&round.job)?;
@@ -263,9 +265,9 @@ pub fn run(
     let summary = round.run(options, stop, observer)?;
     match merge_if_done(folder, round, &lock)? {
         0 => {}
-        1 => observer.say("1 good record stays as it was, because its request got no answer"),
+        1 => observer.say("1 good record stays as it was, because its request failed or its body has another checksum"),
         many => observer.say(&format!(
-            "{} good records stay as they were, because their requests got no answer",
+            "{} good records stay as they were, because their requests failed or their bodies have other checksums",
             count(many)
         )),
     }

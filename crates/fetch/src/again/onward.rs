@@ -16,7 +16,7 @@ use super::{begin, write};
 use crate::error::{Error, Result, at, sentence};
 use crate::finalize::ResultsWriter;
 use crate::host::LastHost;
-use crate::plan::{Earlier, Folder, InputFile, Plan, Routed, Take, Way, read_entry, regroup};
+use crate::plan::{Earlier, Folder, InputFile, Plan, Routed, Take, Way, regroup};
 use crate::record::Outcome;
 use crate::request::Maker;
 use crate::segment::{Unfinished, head_of, is_followed, load, note};
@@ -62,11 +62,8 @@ pub fn follow_up(folder: &Folder, done: &Started, lock: &Lock) -> Result<bool> {
         let mut parts = parts.iter();
         parts.try_for_each(|part| hand_over(folder, *part, &maker, &mut file, take))
     };
-    let plan = regroup(&round, &done.plan, &limits(&done.job), &mut feed)?;
-    let plan = Plan {
-        round: Some(id),
-        ..plan
-    };
+    let mut plan = regroup(&round, &done.plan, &limits(&done.job), &mut feed)?;
+    plan.round = Some(id);
     write(&round, CONDITION, &done.job, &plan)?;
     Ok(true)
 }
@@ -120,44 +117,31 @@ fn hand_over(
 ) -> Result<()> {
     let mut waiting = Waiting::read(&folder.result(part))?;
     let mut last = LastHost::default();
-    let mut frame = Vec::new();
-    for extent in Plan::index(folder, part)?
-        .groups
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
-        file.read(extent, &mut frame)?;
-        let mut rest = &frame[..];
-        while !rest.is_empty() {
-            let mut planned = read_entry(&mut rest).ok_or_else(|| file.damaged())?;
+    let groups = Plan::index(folder, part)?.groups;
+    file.each(
+        groups.into_iter().flatten().flatten(),
+        &mut |mut planned| {
             let Some(earlier) = waiting.take(planned.number) else {
-                continue;
+                return Ok(());
             };
-            let digest = maker
-                .render(&planned.held)
-                .map(|rendered| rendered.digest());
+            let rendered = maker.render(&planned.held);
             let damaged =
                 |_| Error::failed(format!("the record of input {} is damaged", planned.number));
-            let request = digest.map_err(damaged)?;
+            let request = rendered.map_err(damaged)?.digest();
             let way = earlier.way.as_ref();
             let url = way.map_or(String::new(), |way| way.url.clone());
             planned.earlier = Some(Box::new(earlier));
-            let (host, foreign) = last
-                .of(&url)
-                .map_err(|error| Error::failed(error.to_string()))?;
-            take(
-                &planned,
-                Routed {
-                    host,
-                    foreign,
-                    has_rate: false,
-                    request,
-                },
-            )?;
-        }
-    }
-    Ok(())
+            let found = last.of(&url);
+            let (host, foreign) = found.map_err(|error| Error::failed(error.to_string()))?;
+            let routed = Routed {
+                host,
+                foreign,
+                has_rate: false,
+                request,
+            };
+            take(&planned, routed)
+        },
+    )
 }
 
 /// Merges the records of such a round into the parts of the job. To do so twice changes nothing.

@@ -30,6 +30,25 @@ pub struct WorkerOptions {
     pub resend_unknown: bool,
 }
 
+/// Connects to NATS, in a thread of its own.
+fn begin_session(
+    topic: Topic,
+    board: Board,
+    notices: UnboundedReceiver<Notice>,
+) -> Result<thread::JoinHandle<()>> {
+    let (begun, has_begun) = channel();
+    let session = thread::Builder::new()
+        .name("nats".into())
+        .spawn(move || run_session(topic, board, notices, &begun))
+        .map_err(|error| Error::failed(format!("cannot start a thread: {error}")))?;
+    has_begun.recv().map_err(|_| gone())??;
+    Ok(session)
+}
+
+fn gone() -> Error {
+    Error::failed("the thread that is connected to NATS has ended")
+}
+
 /// Runs parts until every part of the job is done, by this worker or another. A worker that is stopped gives its parts
 /// back.
 ///
@@ -48,14 +67,7 @@ pub fn run_worker(
         plan: started.plan.clone(),
         url: worker.url.clone(),
     };
-    let (begun, has_begun) = channel();
-    let shared_board = board.clone();
-    let session = thread::Builder::new()
-        .name("nats".into())
-        .spawn(move || run_session(topic, shared_board, notices, &begun))
-        .map_err(|error| Error::failed(format!("cannot start a thread: {error}")))?;
-    let gone = || Error::failed("the thread that is connected to NATS has ended");
-    has_begun.recv().map_err(|_| gone())??;
+    let session = begin_session(topic, board.clone(), notices)?;
     let leased = LeasedParts::new(
         board,
         notify.clone(),

@@ -2,6 +2,7 @@
 
 use super::ExpressionError;
 use super::number::Number;
+use crate::error::excerpt;
 
 /// A text and how far it was read.
 pub(super) struct Scanner<'a> {
@@ -155,7 +156,7 @@ impl<'a> Scanner<'a> {
                     .skip(1)
                     .find(|(_, c)| c.is_whitespace() || matches!(c, '(' | ')'));
                 let end = end.map_or(rest.len(), |(index, _)| index);
-                format!("{:?}", rest[..end].chars().take(30).collect::<String>())
+                format!("{:?}", excerpt(&rest[..end], 30))
             }
         };
         ExpressionError {

@@ -52,19 +52,12 @@ pub fn finalize(
             .inspect_err(|error| failed = Some(refused_text(path, error)))
     })
     .map_err(|error| failed.take().unwrap_or(error))?;
-    if let Some(number) = twice {
-        return Err(Error::failed(format!(
-            "part {part} has two records of the input {number}"
-        )));
-    }
-    if seen.len() != inputs {
-        let found = seen.len();
-        return Err(Error::failed(format!(
-            "part {part} has {found} records of its {inputs} inputs"
-        )));
-    }
-    results.finish().map_err(refused)?;
-    Ok(tally)
+    let wrong = match (twice, seen.len()) {
+        (Some(number), _) => format!("two records of the input {number}"),
+        (None, found) if found != inputs => format!("{found} records of its {inputs} inputs"),
+        _ => return results.finish().map_err(refused).map(|()| tally),
+    };
+    Err(Error::failed(format!("part {part} has {wrong}")))
 }
 
 fn refused_text(path: &Path, error: &io::Error) -> Error {

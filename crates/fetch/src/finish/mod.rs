@@ -22,7 +22,7 @@ use crate::job::Job;
 use crate::plan::{Folder, Plan};
 use crate::record::count;
 use crate::run::{Observer, Options};
-use crate::segment::{load, settle};
+use crate::segment::{self, load, settle};
 use crate::show;
 use crate::start::{self, Lock, Started, lock_if_free};
 
@@ -158,7 +158,7 @@ fn look(folder: &Folder) -> Result<Reached> {
 /// now.
 ///
 /// # Errors
-/// As [`last`], and when a round cannot be done.
+/// As [`last`], when a round cannot be done, and when results were damaged after they were written.
 pub fn rounds(
     folder: &Folder,
     now: &Job,
@@ -171,6 +171,7 @@ pub fn rounds(
         let round = again::current(folder)?;
         let Some(round) = round.filter(|round| products.is_none() && round.plan.follows_redirects)
         else {
+            refuse_changed(folder)?;
             return Ok(products);
         };
         let inputs = count(round.plan.inputs);
@@ -191,6 +192,16 @@ pub fn rounds(
             ran => drop(ran?),
         }
     }
+}
+
+/// Refuses results that were damaged after their part was done.
+fn refuse_changed(folder: &Folder) -> Result<()> {
+    if folder.mirror().is_some() {
+        return Ok(());
+    }
+    let parts = Plan::planned(folder)?.parts;
+    let mut parts = parts.iter();
+    parts.try_for_each(|part| segment::refuse_changed(folder, part.number))
 }
 
 /// Makes the products that are missing or stale.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::secret::{is_bare, may_be_secret};
-use super::{Hosts, Job, Pace, Rate, RequestSettings};
+use super::{Hosts, Job, Pace, Rate};
 use crate::error::{Error, Result};
 
 /// The longest time that a host may be let alone.
@@ -31,7 +31,8 @@ impl Job {
                 "part_size is 0, which makes no part: use about how many inputs a worker is to have at a time",
             ));
         }
-        check_request(&self.request)?;
+        let request = &self.request;
+        check_credentials(&request.auth, &request.bearer, &request.headers)?;
         check_pace(&self.pace)?;
         check_hosts(&self.hosts)?;
         check_proxies(&self.network.proxy)?;
@@ -66,10 +67,6 @@ fn check_sizes(job: &Job) -> Result<()> {
         )),
         false => Ok(()),
     }
-}
-
-fn check_request(settings: &RequestSettings) -> Result<()> {
-    check_credentials(&settings.auth, &settings.bearer, &settings.headers)
 }
 
 fn check_hosts(hosts: &Hosts) -> Result<()> {

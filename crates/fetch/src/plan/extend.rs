@@ -10,7 +10,6 @@ use std::path::Path;
 use roaring::RoaringTreemap;
 
 use super::draft::write_whole;
-use super::entry::read_entry;
 use super::folder::Folder;
 use super::inputs::InputFile;
 use super::make::{Before, PlanLimits, Routing, Sorter, write_indexes};
@@ -140,23 +139,18 @@ fn note_known(
 ) -> Result<()> {
     let known = earlier_repeats(folder, base)?;
     let mut file = InputFile::open(folder)?;
-    let mut frame = Vec::new();
     for part in &base.parts {
-        let index = Plan::index(folder, part.number)?;
-        for extent in index.groups.into_iter().flatten().flatten() {
-            file.read(extent, &mut frame)?;
-            let mut rest = &frame[..];
-            while !rest.is_empty() {
-                let entry = read_entry(&mut rest).ok_or_else(|| file.damaged())?;
-                let digest = match known.contains(entry.number) {
-                    true => None,
-                    false => digest(entry.held, route),
-                };
-                if let Some(digest) = digest {
-                    repeats.note(digest, entry.number)?;
-                }
+        let groups = Plan::index(folder, part.number)?.groups;
+        file.each(groups.into_iter().flatten().flatten(), &mut |entry| {
+            let digest = match known.contains(entry.number) {
+                true => None,
+                false => digest(entry.held, route),
+            };
+            if let Some(digest) = digest {
+                repeats.note(digest, entry.number)?;
             }
-        }
+            Ok(())
+        })?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
+use super::entry::{Planned, read_entry};
 use super::folder::Folder;
 use super::spool::Extent;
 use crate::error::{Error, Result, at};
@@ -45,6 +46,26 @@ impl InputFile {
         let read = self.file.read_exact_at(&mut self.packed, extent.0);
         let read = read.and_then(|()| self.unpacker.unpack(&self.packed, out));
         read.map_err(at("read", &self.path))
+    }
+
+    /// Visits the inputs of these frames.
+    ///
+    /// # Errors
+    /// When one cannot be read, or the visitor's own.
+    pub fn each(
+        &mut self,
+        extents: impl IntoIterator<Item = Extent>,
+        visitor: &mut dyn FnMut(Planned) -> Result<()>,
+    ) -> Result<()> {
+        let mut frame = Vec::new();
+        for extent in extents {
+            self.read(extent, &mut frame)?;
+            let mut rest = &frame[..];
+            while !rest.is_empty() {
+                visitor(read_entry(&mut rest).ok_or_else(|| self.damaged())?)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether the file is so long. A damaged index must not take memory that nothing fills.

@@ -95,8 +95,7 @@ pub fn make(
     let _ = fs::remove_dir_all(&planned);
     fs::create_dir_all(&planned).map_err(at("create", &planned))?;
     let named = files.to_vec();
-    let found: thread::JoinHandle<Result<Vec<_>>> =
-        thread::spawn(move || named.iter().map(|path| Identity::of(path)).collect());
+    let found = thread::spawn(move || identities_before(&named));
     let path = folder.inputs();
     let spool = Spool::create(&path, rules.part_size)?;
     let mut sorter = Sorter::new(spool, folder, &path, rules);
@@ -107,12 +106,26 @@ pub fn make(
     let found = found.join();
     let found = found.map_err(|_| Error::failed("reading the input failed"))??;
     let sources = identities(files, found, &fed.lists);
-    let searched = sorter
-        .repeats
-        .map(|noted| search(folder, Vec::new(), noted));
-    let (found, requests) = searched.transpose()?.unwrap_or_default();
+    divide(folder, sorter, fed.columns, sources, rules)
+}
+
+/// Divides the inputs that were sorted into parts, and writes the plan.
+fn divide(
+    folder: &Folder,
+    sorter: Sorter,
+    columns: Vec<String>,
+    sources: Vec<Identity>,
+    rules: &PlanLimits,
+) -> Result<Plan> {
+    let (found, requests) = match sorter.repeats {
+        Some(noted) => search(folder, Vec::new(), noted)?,
+        None => Default::default(),
+    };
     let repeats = write_repeats(folder, &found)?;
-    let spooled = sorter.spool.finish().map_err(at("write", &path))?;
+    let spooled = sorter
+        .spool
+        .finish()
+        .map_err(at("write", &folder.inputs()))?;
     let heaviest = &sorter.hosts.heaviest;
     let parts = write_indexes(folder, &spooled, heaviest, rules, Before::default())?;
     let plan = Plan {
@@ -121,15 +134,19 @@ pub fn make(
         round: None,
         follows_redirects: false,
         inputs: sorter.inputs,
-        columns: fed.columns,
+        columns,
         sources,
         own_hosts: sorter.hosts.any_own,
         repeats,
         requests,
         parts,
     };
-    write_plan(folder, &plan)?;
-    Ok(plan)
+    write_plan(folder, &plan).map(|()| plan)
+}
+
+/// The identity of each list, before the list is read.
+fn identities_before(files: &[PathBuf]) -> Result<Vec<Option<Identity>>> {
+    files.iter().map(|path| Identity::of(path)).collect()
 }
 
 /// The identities of these lists, where this was found of each before it was read.

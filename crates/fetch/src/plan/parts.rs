@@ -79,31 +79,39 @@ pub fn assign(
             small.push(group);
         }
     }
-    for group in small {
+    fill_up(&mut parts, groups, &small, small_enough);
+    let numbered = (0..).zip(parts);
+    let numbered = numbered.map(|(number, (inputs, shard, frames))| {
+        let added = 0;
+        let part = Part {
+            number,
+            inputs,
+            shard,
+            added,
+        };
+        (part, frames)
+    });
+    numbered.collect()
+}
+
+/// Fills parts up with small groups, as far as these are not `enough` yet.
+fn fill_up(
+    parts: &mut Vec<(u64, Option<HostShard>, Frames)>,
+    groups: &[Vec<u32>],
+    small: &[usize],
+    enough: u64,
+) {
+    for &group in small {
         let more = total(&groups[group]);
         let all = (group, 0..groups[group].len());
         match parts.last_mut() {
-            Some((inputs, None, frames)) if *inputs + more <= small_enough => {
+            Some((inputs, None, frames)) if *inputs + more <= enough => {
                 *inputs += more;
                 frames.push(all);
             }
             _ => parts.push((more, None, vec![all])),
         }
     }
-    let numbered = parts.into_iter().enumerate();
-    let numbered = numbered.map(|(number, (inputs, shard, frames))| {
-        let number = number as u32;
-        (
-            Part {
-                number,
-                inputs,
-                shard,
-                added: 0,
-            },
-            frames,
-        )
-    });
-    numbered.collect()
 }
 
 fn total(frames: &[u32]) -> u64 {

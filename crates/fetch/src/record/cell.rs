@@ -70,7 +70,11 @@ impl Cell<'_> {
             Cell::Nothing => "".into(),
             Cell::Bool(truth) => truth.to_string().into(),
             Cell::Integer(integer) => integer.to_string().into(),
-            Cell::Number(number) => number.to_string().into(),
+            // Else 1e300 would have 301 digits.
+            Cell::Number(number) => match number.abs() {
+                0.0 | 1e-5..1e16 => number.to_string().into(),
+                _ => format!("{number:e}").into(),
+            },
             Cell::Text(text) => text.as_ref().into(),
         }
     }
@@ -116,5 +120,28 @@ impl<'a> From<&'a str> for Cell<'a> {
 impl<'a, T: Into<Cell<'a>>> From<Option<T>> for Cell<'a> {
     fn from(value: Option<T>) -> Self {
         value.map_or(Cell::Nothing, Into::into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_has_few_digits_and_is_the_same_when_it_is_read_again() {
+        for (number, text) in [
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (0.1, "0.1"),
+            (191.07, "191.07"),
+            (10.0, "10"),
+            (1e15, "1000000000000000"),
+            (1e21, "1e21"),
+            (-1.7e308, "-1.7e308"),
+            (1.5e-22, "1.5e-22"),
+        ] {
+            assert_eq!(Cell::Number(number).text(), text);
+            assert_eq!(text.parse(), Ok(number));
+        }
     }
 }

@@ -119,8 +119,8 @@ fields! {
         [name("n", Integer, |it| it.n.into(), |it| it.number.into())];
     /// How it ended: `response`, `unchanged`, `onward`, `error`, `skipped`, `unreached`, `unknown` or `invalid`. After
     /// `unchanged`, a response of an earlier round still holds. `onward` is a redirect that is still to be followed.
-    /// `unreached` means that the host was down for too long. After `unknown`, a POST or PATCH may or may not have
-    /// arrived. `skipped` and `invalid` have a `why`.
+    /// `unreached` means that the host had no good answer for too long, or that its robots.txt could not be had. After
+    /// `unknown`, a POST or PATCH may or may not have arrived. `skipped` and `invalid` have a `why`.
     outcome: Outcome = Written::Value,
         [name("outcome", Choice, |it| it.outcome.name().into(), |it| it.outcome.name().into())];
     /// Whether there is a response that passes the check.

@@ -90,7 +90,7 @@ pub enum Outcome {
     Unchanged,
     /// A redirect led to a host of another part; a round of its own follows it when all parts are done.
     Onward,
-    /// Its host was down for too long, and was given up.
+    /// Its host gave no good answer for too long, or its robots.txt could not be had.
     Unreached,
     /// Nobody knows whether it was acted on.
     Unknown,

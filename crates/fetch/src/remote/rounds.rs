@@ -180,6 +180,18 @@ impl Remote {
         Mark { round, parts }.write(folder)
     }
 
+    /// Refuses a round of a job that is not done.
+    fn refuse_undone(&self, base: &Started) -> Result<()> {
+        let (url, left) = (self.store.url(), base.plan.undone(&base.folder).count());
+        if left == 0 {
+            return Ok(());
+        }
+        Err(Error::usage(format!(
+            "{url} is not done yet, {left} of its {} parts are left: `hecaton fetch -o {url}` does them, and `again` comes after that",
+            base.plan.parts.len()
+        )))
+    }
+
     /// Plans a round, or finds the one to resume, as [`again::prepare`] does in a folder. None when no record matches.
     ///
     /// # Errors
@@ -192,13 +204,7 @@ impl Remote {
         self.merge()?;
         let scratch = Scratch::new(None)?;
         let base = self.gather(&scratch)?;
-        let (url, left) = (self.store.url(), base.plan.undone(&base.folder).count());
-        if left > 0 {
-            return Err(Error::usage(format!(
-                "{url} is not done yet, {left} of its {} parts are left: `hecaton fetch -o {url}` does them, and `again` comes after that",
-                base.plan.parts.len()
-            )));
-        }
+        self.refuse_undone(&base)?;
         self.bring_inputs(&base)?;
         let current = self.current_round()?;
         let is_begun = current.is_some();
@@ -207,11 +213,7 @@ impl Remote {
         if is_begun {
             remote.planned(&within)?;
             let began = again::condition(&within)?;
-            if which.given().is_some_and(|matching| matching != began) {
-                return Err(Error::usage(format!(
-                    "a round for '{began}' is not done yet: `hecaton fetch again {url}` without --where resumes it"
-                )));
-            }
+            again::refuse_other(which.given(), &began, self.store.url())?;
         }
         let Some(round) = again::prepare(&base.folder, which, change)? else {
             return Ok(None);

@@ -50,6 +50,45 @@ pub struct Maker {
     columns: Vec<String>,
 }
 
+/// A template with these headers. One of a request that became a GET lacks those that describe a body.
+fn template(
+    headers: &[(String, Vec<u8>)],
+    base_url: Option<&str>,
+    became_get: bool,
+) -> std::result::Result<Arc<hecaton::Template>, hecaton::InvalidRequest> {
+    let stays = |name: &str| became_get && Redirect::describes_content(&name.to_ascii_lowercase());
+    let headers = headers.iter().filter(|(name, _)| !stays(name));
+    let defaults = Defaults {
+        headers: headers.cloned().collect(),
+        base_url: base_url.map(str::to_owned),
+        ..Defaults::default()
+    };
+    hecaton::Template::new(&defaults).map(Arc::new)
+}
+
+/// The body of requests, whose columns are escaped as its type needs.
+fn body(settings: &RequestSettings, columns: &[String]) -> Result<Option<Text>> {
+    let mut fields = settings.headers.iter();
+    let content_type = fields.find_map(|header| {
+        let (name, value) = split_header(header).ok()?;
+        name.eq_ignore_ascii_case("content-type").then_some(value)
+    });
+    let body = settings.body.as_ref();
+    let body = body.map(|body| Text::parse(body, Escaping::of_body(content_type, body), columns));
+    body.transpose()
+}
+
+/// Refuses an input whose URLs are in none of its columns.
+fn refuse_without_url(columns: &[String]) -> Result<()> {
+    match columns.first() {
+        Some(first) if !columns.iter().any(|column| column == URL) => Err(Error::usage(format!(
+            "the input has no column url, but {}: say with --template what the URL is, as in 'https://example.com/{{{first}}}'",
+            listed(columns)
+        ))),
+        _ => Ok(()),
+    }
+}
+
 impl Maker {
     /// A maker for inputs with these columns. Idempotency keys are made of the job's name.
     ///
@@ -58,18 +97,8 @@ impl Maker {
     pub fn new(settings: &RequestSettings, columns: &[String], job: Uuid) -> Result<Maker> {
         let (constant, headers) = headers(settings, columns)?;
         let refused = |error: hecaton::InvalidRequest| Error::usage(error.to_string());
-        let template = |base_url: Option<&str>, became_get: bool| {
-            let stays =
-                |name: &str| became_get && Redirect::describes_content(&name.to_ascii_lowercase());
-            let headers = constant.iter().filter(|(name, _)| !stays(name));
-            let defaults = Defaults {
-                headers: headers.cloned().collect(),
-                base_url: base_url.map(str::to_owned),
-                ..Defaults::default()
-            };
-            let template = hecaton::Template::new(&defaults);
-            template.map(Arc::new).map_err(refused)
-        };
+        let template =
+            |base_url, became_get| template(&constant, base_url, became_get).map_err(refused);
         let defaults = template(None, false)?;
         // Headers that are not public go only to the origin of the base, and no request goes to this one.
         let onward = [
@@ -83,35 +112,21 @@ impl Maker {
             .url
             .as_ref()
             .map(|url| Text::parse(url, Escaping::Url, columns));
-        if url.is_none() && !columns.is_empty() && !columns.iter().any(|column| column == URL) {
-            return Err(Error::usage(format!(
-                "the input has no column url, but {}: say with --template what the URL is, as in 'https://example.com/{{{}}}'",
-                listed(columns),
-                columns[0]
-            )));
+        if url.is_none() {
+            refuse_without_url(columns)?;
         }
         let method = Text::parse(&settings.method, Escaping::Header, columns)?;
         if let Text::Constant(method) = &method {
             // Says now what would be said of each request.
             Request::new(method, "http://localhost/").map_err(refused)?;
         }
-        let content_type = settings
-            .headers
-            .iter()
-            .filter_map(|header| split_header(header).ok());
-        let mut content_type =
-            content_type.filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
-        let content_type = content_type.next().map(|(_, value)| value);
-        let body = settings.body.as_ref();
-        let body =
-            body.map(|body| Text::parse(body, Escaping::of_body(content_type, body), columns));
         Ok(Maker {
             defaults,
             onward,
             url: url.transpose()?,
             method,
             headers,
-            body: body.transpose()?,
+            body: body(settings, columns)?,
             keys_of: settings.idempotency_key.then_some(job),
             hosts: HostHeaders::default(),
             columns: columns.to_vec(),

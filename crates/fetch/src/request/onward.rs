@@ -28,6 +28,20 @@ pub struct Onward {
     pub has_left: bool,
 }
 
+impl Onward {
+    /// A URL behind those before it, to which no redirect led yet.
+    fn after(earlier: Option<&Onward>, leaves: bool, url: String) -> Onward {
+        Onward {
+            has_left: leaves || earlier.is_some_and(|onward| onward.has_left),
+            is_get: earlier.is_some_and(|onward| onward.is_get),
+            followed: 0,
+            status: None,
+            before: 0,
+            url,
+        }
+    }
+}
+
 /// The next step after a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -37,6 +51,8 @@ pub enum Step {
     To(Onward),
     /// A URL that is not fetched, and why.
     Refused(Option<String>, String),
+    /// The same, where the redirect itself may be the answer to a request that acts: a failure would be sent again.
+    Response(Option<String>, String),
 }
 
 /// Which redirects are followed.
@@ -60,35 +76,34 @@ pub fn step<'a>(
     if !Redirect::is_one(status) {
         return Step::Stay;
     }
-    let location = match Redirect::location(fields) {
-        Ok(Some(location)) => location,
-        Ok(None) => return Step::Stay,
-        Err(why) => return Step::Refused(None, why.to_owned()),
-    };
     let here = earlier.map_or(&*rendered.url, |onward| &onward.url);
-    let Some((here, there, url)) = resolve(here, &location) else {
-        return Step::Refused(
-            None,
-            format!("it leads to {location:?}, which is not a URL"),
-        );
+    let (here, there, url) = match target(fields, here) {
+        Ok(Some(target)) => target,
+        Ok(None) => return Step::Stay,
+        Err(why) => return Step::Refused(None, why),
     };
     let followed = earlier.map_or(0, |onward| onward.followed);
-    if let Some(why) = refusal(&here, &there, followed, limits) {
-        let is_public = there.username().is_empty() && there.password().is_none();
-        return Step::Refused(is_public.then_some(url), why);
-    }
     let method = match earlier {
         Some(onward) if onward.is_get => "GET",
         _ => &*rendered.method,
     };
     let becomes_get = Redirect::becomes_get(status, method);
+    let is_public = there.username().is_empty() && there.password().is_none();
+    if becomes_get && status != 303 {
+        let why = format!(
+            "the redirect is not followed: after a {status}, a {method} would go on as a GET without its body"
+        );
+        return Step::Response(is_public.then_some(url), why);
+    }
+    if let Some(why) = refusal(&here, &there, followed, limits) {
+        return Step::Refused(is_public.then_some(url), why);
+    }
+    let next = Onward::after(earlier, here.origin() != there.origin(), url);
     Step::To(Onward {
-        has_left: earlier.is_some_and(|onward| onward.has_left) || here.origin() != there.origin(),
-        is_get: earlier.is_some_and(|onward| onward.is_get) || becomes_get,
+        is_get: next.is_get || becomes_get,
         followed: followed + 1,
         status: Some(status),
-        before: 0,
-        url,
+        ..next
     })
 }
 
@@ -107,16 +122,21 @@ pub fn next_page(
         resolve(here, found).ok_or_else(|| format!("{found:?} is not a URL"))?;
     match refusal(&here, &there, 0, RedirectLimits { most: 1, reach }) {
         Some(why) => Err(why),
-        None => Ok(Onward {
-            has_left: earlier.is_some_and(|onward| onward.has_left)
-                || here.origin() != there.origin(),
-            is_get: earlier.is_some_and(|onward| onward.is_get),
-            followed: 0,
-            status: None,
-            before: 0,
-            url,
-        }),
+        None => Ok(Onward::after(earlier, here.origin() != there.origin(), url)),
     }
+}
+
+/// The URL of a redirect, and its target, as [`resolve`] returns them. None without a target.
+fn target<'a>(
+    fields: impl Iterator<Item = (&'a str, &'a [u8])>,
+    here: &str,
+) -> Result<Option<(Url, Url, String)>, String> {
+    let Some(location) = Redirect::location(fields)? else {
+        return Ok(None);
+    };
+    let resolved = resolve(here, &location);
+    let wrong = || format!("it leads to {location:?}, which is not a URL");
+    resolved.map(Some).ok_or_else(wrong)
 }
 
 /// Both URLs as they are compared, and the second as it is sent.
@@ -257,7 +277,7 @@ mod tests {
             ("GET", None, &["X-Key"][..])
         );
         let second = to(step(
-            (302, Some(b"http://b.example/#part")),
+            (303, Some(b"http://b.example/#part")),
             &original,
             Some(&first),
             5,
@@ -282,6 +302,39 @@ mod tests {
         assert!(third.has_left && third.is_get);
         assert_eq!(step((200, Some(b"/z")), &original, None, 5), Step::Stay);
         assert_eq!(step((302, None), &original, None, 5), Step::Stay);
+    }
+
+    #[test]
+    fn an_order_does_not_become_a_question() {
+        for (method, statuses) in [
+            ("GET", &[301, 302, 303, 307, 308][..]),
+            ("HEAD", &[301, 302, 303, 307, 308]),
+            ("PUT", &[301, 302, 303, 307, 308]),
+            ("POST", &[303, 307, 308]),
+        ] {
+            for status in [301, 302, 303, 307, 308] {
+                let next = step(
+                    (status, Some(b"/z")),
+                    &request(method, "http://a.example/"),
+                    None,
+                    5,
+                );
+                match statuses.contains(&status) {
+                    true => drop(to(next)),
+                    false => assert!(
+                        matches!(&next, Step::Response(Some(url), why) if url == "http://a.example/z" && why.contains("not followed")),
+                        "{method} {status}: {next:?}"
+                    ),
+                }
+            }
+        }
+        // Not even where it would not be followed for another reason: whoever sends it again may act twice.
+        let post = request("POST", "http://a.example/");
+        let far = step((302, Some(b"http://u:p@b.example/")), &post, None, 0);
+        assert!(matches!(far, Step::Response(None, _)), "{far:?}");
+        // A POST that became a GET is followed as a GET.
+        let got = to(step((303, Some(b"/got")), &post, None, 5));
+        to(step((302, Some(b"/on")), &post, Some(&got), 5));
     }
 
     #[test]

@@ -27,9 +27,28 @@ fn line(bytes: &[u8]) -> Option<Line<'_>> {
     } else if is("allow") || is("disallow") {
         Some(Line::Rule(is("allow"), value))
     } else if is("crawl-delay") {
-        let seconds: f64 = value.parse().ok()?;
-        (seconds.is_finite() && seconds >= 0.0).then_some(Line::Delay(seconds))
+        seconds(value).map(Line::Delay)
     } else {
         None
     }
+}
+
+/// The number that a text begins with, as people write delays: `10`, `0.5`, `0,5` or `1s`. The rest is ignored, because
+/// a delay that is read in part is better than none.
+fn seconds(text: &str) -> Option<f64> {
+    let is_delay = |seconds: &f64| seconds.is_finite() && *seconds >= 0.0;
+    let whole = text.parse().ok().filter(is_delay);
+    whole.or_else(|| {
+        let is_digit = |c: char| c.is_ascii_digit();
+        let behind = text.trim_start_matches(is_digit);
+        let fraction = behind.strip_prefix(['.', ',']).unwrap_or_default();
+        let digits = |text: &str, rest: &str| text[..text.len() - rest.len()].to_owned();
+        let (before, after) = (
+            digits(text, behind),
+            digits(fraction, fraction.trim_start_matches(is_digit)),
+        );
+        let has_digits = !before.is_empty() || !after.is_empty();
+        let number = format!("{before}.{after}");
+        has_digits.then(|| number.parse().ok())?.filter(is_delay)
+    })
 }

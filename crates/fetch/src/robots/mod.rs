@@ -66,12 +66,13 @@ impl Robots {
     }
 
     /// The rules that follow from the response to the request for the file; no status means that there was no
-    /// response.
+    /// response. A host that is overrun has not said that there is no file.
     pub fn of_response(status: Option<u16>, body: &[u8], robot: &str) -> Robots {
         match status {
             Some(200..=299) => Robots::parse(body, robot),
+            Some(429) | None => Robots::allow_none(),
             Some(300..=499) => Robots::allow_all(),
-            _ => Robots::allow_none(),
+            Some(_) => Robots::allow_none(),
         }
     }
 
@@ -123,7 +124,7 @@ impl Robots {
 
     /// What the rules say of a URL, if no wait may be longer than this.
     pub fn verdict(&self, url: &str, max_delay: Duration) -> Verdict {
-        let allows = self.allows(sent(url)) && meant(url).is_none_or(|path| self.allows(&path));
+        let allows = self.allows(sent(url)) && meant(url).iter().all(|path| self.allows(path));
         match (allows, self.delay) {
             (false, _) if self.is_unreachable() => Verdict::Unreachable,
             (false, _) => Verdict::Forbidden,

@@ -83,6 +83,7 @@ fn what_a_reply_means() {
         (Some(200), false, true),
         (Some(404), true, true),
         (Some(403), true, true),
+        (Some(429), false, false),
         (Some(503), false, false),
         (None, false, false),
     ] {
@@ -100,9 +101,36 @@ fn delays_are_read_as_they_are() {
     let file = b"\xef\xbb\xbfSitemap: https://a/x.xml#1\r\nuser-agent:*\rsitemap: y\ncrawl-delay: 1e300\nfoo\n\xff: x\nsitemap:\n";
     let robots = Robots::parse(file, "hecaton");
     assert_eq!(robots.delay(), Some(LONGEST_DELAY));
-    for delay in ["-1", "NaN", "inf", "x"] {
+    for (delay, millis) in [
+        ("10", Some(10_000)),
+        ("2.5", Some(2_500)),
+        ("0,5", Some(500)),
+        (".5", Some(500)),
+        (",5s", Some(500)),
+        ("1s", Some(1_000)),
+        ("1.5 seconds", Some(1_500)),
+        ("3.", Some(3_000)),
+        ("1 2", Some(1_000)),
+        ("1e0", Some(1_000)),
+        ("2,5,7", Some(2_500)),
+        ("0", Some(0)),
+        ("-1", None),
+        ("-1s", None),
+        ("NaN", None),
+        ("inf", None),
+        (".", None),
+        (",s", None),
+        ("x", None),
+        ("x1", None),
+        ("", None),
+    ] {
         let file = format!("user-agent: *\ncrawl-delay: {delay}");
-        assert_eq!(Robots::parse(file.as_bytes(), "hecaton").delay(), None);
+        let read = Robots::parse(file.as_bytes(), "hecaton").delay();
+        assert_eq!(
+            read,
+            millis.map(std::time::Duration::from_millis),
+            "{delay}"
+        );
     }
 }
 
@@ -187,4 +215,26 @@ fn only_rules_end_the_names_of_a_group() {
     }
     let file = "User-agent: a\nDisallow:\nUser-agent: hecaton\nDisallow: /x\n";
     assert!(Robots::parse(file.as_bytes(), "a").allows("/x") && !allows(file, "/x"));
+}
+
+#[test]
+fn a_url_needs_permission_for_every_path_that_a_server_may_read() {
+    let file = "user-agent: *\ndisallow: /secret\nallow: /secret/open\ndisallow: //double";
+    let robots = Robots::parse(file.as_bytes(), "hecaton");
+    for (path, is_allowed) in [
+        ("/a", true),
+        ("/secret/x", false),
+        ("//secret", false),
+        ("/a//../secret", false),
+        ("/%2Fsecret", false),
+        ("/a/..%2fsecret", false),
+        ("/a?next=//secret", true),
+        ("//a", true),
+        ("//double", false),
+        ("/double", true),
+        ("/secret/open//x", true),
+    ] {
+        let verdict = robots.verdict(&format!("http://h{path}"), Duration::MAX);
+        assert_eq!(verdict == Verdict::Allowed, is_allowed, "{path}");
+    }
 }

@@ -4,7 +4,10 @@
 //! - An answer to the URL says that its host is up, whatever its status: also a 404 or a 500.
 //! - Without an answer, the host may be down: no connection, no response, or a body that was cut. 502, 503, 504 and
 //!   520 to 527, which CDNs send, count as no answer.
-//! - 429 and 503 say that the host is overrun: that is no failure of the input.
+//! - A connection that is refused or reset beside others may be one too many. While the host has an answer to others,
+//!   that is no failure of the input.
+//! - 429 and 503 say that the host is overrun: that is no failure of the input, unless others of the host had an answer
+//!   since it was told so.
 //!
 //! A request that must not be repeated is recorded in any case.
 
@@ -36,6 +39,8 @@ pub enum End {
     TooLarge,
     /// With a body that is not the one that its input names by a checksum.
     Differs,
+    /// With a 304, and the request named no version.
+    NotModified,
     /// With a body that came too slowly.
     TooSlow,
     /// With a part of a body that the next attempt continues, or with one that is of no use.
@@ -66,11 +71,13 @@ pub enum Then {
     Again,
     /// As `Again`, once.
     Once,
+    /// As `Again`, without counting as a try while its host is busy with others, with fewer requests at once.
+    Apart,
     /// Again when its host allows, without counting as a try, until `wait_out` has passed.
     Later,
     /// Again at once, without counting as a try.
     Now,
-    /// As `Now`, once; then as `Again`. Its connection may have been closed for lack of use.
+    /// As `Now`, once; then as `Apart`. Its connection may have been closed for lack of use.
     Reconnect,
     /// As `Now`, with fewer requests in flight.
     Fewer,
@@ -98,6 +105,10 @@ pub struct Left {
     pub has_tries: bool,
     /// Whether it waits for an overrun host for less than `wait_out`.
     pub has_time: bool,
+    /// Whether its host, since it said to this request that it is overrun, had a good answer to another.
+    pub has_host: bool,
+    /// Whether its host has others in flight, had a good answer once, and did not refuse it too often.
+    pub is_crowded: bool,
     /// Whether it was sent again once on another connection.
     pub has_reconnected: bool,
     /// Whether it was sent again once because its body differs.
@@ -144,6 +155,7 @@ pub fn fate(end: End, purpose: Purpose, may_repeat: bool, statuses: &[u16]) -> F
         End::Crowded => (Ended::Well, Then::Fewer),
         End::TooLarge => (Ended::Well, Then::Record),
         End::Differs => (Ended::Well, Then::Once),
+        End::NotModified => (Ended::Well, Then::Again),
         End::TooSlow => (Ended::Badly, Then::Again),
         // Only what may be repeated is continued, and a proxy lost it before its host had it.
         End::Continued => return Fate::new(Ended::Well, Then::Now),
@@ -152,12 +164,17 @@ pub fn fate(end: End, purpose: Purpose, may_repeat: bool, statuses: &[u16]) -> F
     Fate::new(host, if may_repeat { then } else { Then::Record })
 }
 
+/// Whether a status is an answer to a request, and not a sign of a host that is down or overrun.
+pub fn is_answer(status: u16) -> bool {
+    !matches!(status, 429 | 502..=504 | 520..=527)
+}
+
 fn of_status(status: u16, pause: Option<Duration>) -> Ended {
     match status {
+        _ if is_answer(status) => Ended::Well,
         429 => Ended::Overrun(pause),
         503 => Ended::Unavailable(pause),
-        502 | 504 | 520..=527 => Ended::Badly,
-        _ => Ended::Well,
+        _ => Ended::Badly,
     }
 }
 
@@ -189,11 +206,10 @@ fn of_failure(failure: Failure) -> (Ended, Then) {
         // The whole body came, and cannot be used.
         Kind::Body if !is_passing => (Ended::Well, Then::Record),
         Kind::Protocol if is_passing && is_stale => (Ended::Unknown, Then::Reconnect),
-        Kind::Timeout | Kind::Resolve | Kind::Connect | Kind::Protocol | Kind::Body
-            if is_passing =>
-        {
-            (Ended::Badly, Then::Again)
-        }
+        Kind::Connect | Kind::Protocol if is_passing => (Ended::Refused, Then::Apart),
+        // A firewall may drop what asks for a connection too many.
+        Kind::Timeout if is_passing && phase == Phase::Connect => (Ended::Refused, Then::Apart),
+        Kind::Timeout | Kind::Resolve | Kind::Body if is_passing => (Ended::Badly, Then::Again),
         _ => (Ended::Badly, Then::Record),
     }
 }
@@ -216,11 +232,13 @@ impl Then {
     /// What becomes of the request with what is left for it.
     pub fn within(self, left: Left) -> Then {
         match self {
-            Then::Reconnect if left.has_reconnected => Then::Again.within(left),
+            Then::Reconnect if left.has_reconnected => Then::Apart.within(left),
             Then::Once if left.has_differed => Then::Record,
-            Then::Again | Then::Once | Then::Later if left.is_down => Then::Wait,
+            Then::Again | Then::Once | Then::Apart | Then::Later if left.is_down => Then::Wait,
+            Then::Apart if !left.is_crowded => Then::Again.within(left),
             Then::Again | Then::Once if !left.has_tries => Then::Record,
             Then::Later if !left.has_time => Then::Record,
+            Then::Later if left.has_host => Then::Again.within(left),
             then => then,
         }
     }

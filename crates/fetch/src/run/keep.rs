@@ -17,9 +17,9 @@ use super::line::{KeptResponse, TriedRequest, of_response};
 use super::response_facts::ResponseFacts;
 use crate::error::{Error, Result, at};
 use crate::expression::{Expression, KnownFields};
-use crate::job::{BodyStorage, ResultSettings};
+use crate::job::{BodyStorage, Job};
 use crate::plan::{Folder, Planned};
-use crate::record::Ending;
+use crate::record::{Body, Ending};
 use crate::segment::Recovered;
 use crate::sink::{
     Digested, Digests, Files, Large, Partials, Sink, StoredResponse, TarShards, Warc, Whole, cut,
@@ -64,7 +64,7 @@ pub struct Keeper {
     storage: BodyStorage,
     inline_limit: usize,
     decode: bool,
-    /// Whether something else looks for anything in bodies.
+    /// Whether something else looks for anything in bodies, such as the next page.
     is_read: bool,
     /// Whether connections lead to the servers themselves, and not to proxies.
     is_direct: bool,
@@ -92,12 +92,8 @@ impl Keeper {
     ///
     /// # Errors
     /// When a check or a take cannot be read.
-    pub fn new(
-        settings: &ResultSettings,
-        decode: bool,
-        folder: &Folder,
-        round: Option<&str>,
-    ) -> Result<Keeper> {
+    pub fn new(job: &Job, folder: &Folder, round: Option<&str>) -> Result<Keeper> {
+        let settings = &job.results;
         let check = settings.check.as_deref().map(Expression::parse).transpose();
         let takes = settings
             .take
@@ -118,8 +114,8 @@ impl Keeper {
             takes,
             storage: settings.body,
             inline_limit: settings.inline_limit,
-            decode,
-            is_read: false,
+            decode: job.network.decode,
+            is_read: job.request.next.is_some(),
             is_direct: false,
             name: None,
             // The bodies of a round stay when it is merged.
@@ -130,19 +126,13 @@ impl Keeper {
         })
     }
 
-    /// The same where bodies are read for something else, such as the next page.
-    pub fn for_reading(self, is_read: bool) -> Keeper {
-        Keeper { is_read, ..self }
-    }
-
-    /// The same where connections lead to the servers themselves, so that their addresses can be recorded.
-    pub fn for_direct(self, is_direct: bool) -> Keeper {
-        Keeper { is_direct, ..self }
-    }
-
-    /// The same with these names for files.
-    pub fn for_names(self, name: Option<BodyName>) -> Keeper {
-        Keeper { name, ..self }
+    /// The same with these names for files. If connections lead to the servers themselves, their addresses are recorded.
+    pub fn for_run(self, name: Option<BodyName>, is_direct: bool) -> Keeper {
+        Keeper {
+            name,
+            is_direct,
+            ..self
+        }
     }
 
     /// Refuses a check that names a field that no input and no response has.
@@ -230,16 +220,20 @@ impl Keeper {
         }
     }
 
-    /// The large bodies of an attempt, with those that earlier attempts began.
+    /// The large bodies of an attempt, with those that earlier attempts began. None if no body goes to the disk as it
+    /// comes.
     ///
     /// # Errors
     /// When a file cannot be renamed.
-    pub fn partials(&self, part: u32, attempt: u32) -> Result<Partials> {
+    pub fn partials(&self, part: u32, attempt: u32) -> Result<Option<Partials>> {
+        if !self.streams() {
+            return Ok(None);
+        }
         let bodies = self.home.join(BODIES);
         let mut digests = self.digests();
         digests.sha256 |= matches!(self.storage, BodyStorage::Warc);
-        Partials::take_over(&bodies, &self.prefix_of_part(part), attempt, digests)
-            .map_err(at("move files below", &bodies))
+        let taken = Partials::take_over(&bodies, &self.prefix_of_part(part), attempt, digests);
+        taken.map(Some).map_err(at("move files below", &bodies))
     }
 
     /// Where the bodies of an attempt at a part go: under a name that no other attempt uses, for whoever is late must
@@ -320,37 +314,16 @@ impl Keeper {
         let (planned, rendered) = (request.planned, request.rendered);
         let bytes = arrived.length(response);
         let digested = self.digested(response, &arrived).clone();
-        let whole = arrived.whole;
         let [sha256, md5] = self.checksums.recorded(&digested);
-        let taken = match self.takes.is_empty() {
-            true => Taken::default(),
-            false => take_all(&self.takes, response.body(), content_type(response)),
+        let (ok, taken) = self.judged(request, response, bytes);
+        let may_differ = response.status() >= 300 && rendered.method != "HEAD";
+        let why = match ok && may_differ {
+            // Those below were compared as they came, and requested again.
+            true => self.checksums.difference(planned, || &digested),
+            false => taken.why,
         };
-        let facts = ResponseFacts {
-            planned,
-            ending: &Ending {
-                bytes: Some(bytes),
-                ..of_response(request, response)
-            },
-            response,
-            taken: &taken.values,
-        };
-        let (ok, why) = self.judge(&facts, rendered.method != "HEAD", taken.why);
-        let name = self.name.as_ref();
-        let name = name.map(|name| name.wanted(planned, &rendered.url, response));
-        let body = match self.storage {
-            BodyStorage::None => None,
-            _ => self.with_stored(
-                planned.number,
-                name.as_deref(),
-                request.tried.begun,
-                response,
-                |stored| match whole {
-                    Some(whole) => sink.adopt(stored, *whole),
-                    None => sink.store(stored),
-                },
-            )?,
-        };
+        let ok = ok && why.is_none();
+        let body = self.store(sink, request, response, arrived.whole)?;
         Ok(KeptResponse {
             ok,
             headers: &self.headers,
@@ -363,6 +336,53 @@ impl Keeper {
             next: None,
             why,
         })
+    }
+
+    /// Whether a response is good, with the values that are taken from it, and why it is not.
+    fn judged(&self, request: &TriedRequest<'_>, response: &Response, bytes: u64) -> (bool, Taken) {
+        let taken = match self.takes.is_empty() {
+            true => Taken::default(),
+            false => take_all(&self.takes, response.body(), content_type(response)),
+        };
+        let facts = ResponseFacts {
+            planned: request.planned,
+            ending: &Ending {
+                bytes: Some(bytes),
+                ..of_response(request, response)
+            },
+            response,
+            taken: &taken.values,
+        };
+        let (ok, why) = self.judge(&facts, request.rendered.method != "HEAD", taken.why);
+        let values = taken.values;
+        (ok, Taken { values, why })
+    }
+
+    /// Stores a body, which may be in a file already, where the job wants it.
+    fn store(
+        &self,
+        sink: &mut Sink,
+        request: &TriedRequest<'_>,
+        response: &Response,
+        whole: Option<Box<Whole>>,
+    ) -> io::Result<Option<Body>> {
+        if self.storage == BodyStorage::None {
+            return Ok(None);
+        }
+        let (planned, begun) = (request.planned, request.tried.begun);
+        let name = self.name.as_ref();
+        let name = name.map(|name| name.wanted(planned, &request.rendered.url, response));
+        let name = name.as_deref();
+        self.with_stored(
+            planned.number,
+            name,
+            begun,
+            response,
+            |stored| match whole {
+                Some(whole) => sink.adopt(stored, *whole),
+                None => sink.store(stored),
+            },
+        )
     }
 
     /// Whether a response is good, and why it is not if its status does not say that: `untaken` says why a value could
@@ -526,13 +546,10 @@ mod tests {
     #[test]
     fn the_digests_of_a_body_are_made_once() {
         let home = tempfile::tempdir().unwrap();
-        let settings = ResultSettings {
-            verify: Some("sha256:digest".to_owned()),
-            sha256: true,
-            body: BodyStorage::None,
-            ..ResultSettings::default()
-        };
-        let keeper = Keeper::new(&settings, true, &Folder::at(home.path()), None).unwrap();
+        let mut job = Job::default();
+        job.results.verify = Some("sha256:digest".to_owned());
+        job.results.sha256 = true;
+        let keeper = Keeper::new(&job, &Folder::at(home.path()), None).unwrap();
         let (response, arrived) = (good(), Arrived::default());
         // Those of another body, which nothing may make anew.
         let other = keeper.digests().of(b"other");
@@ -557,6 +574,7 @@ mod tests {
             begun: SystemTime::now(),
             location: None,
             page: None,
+            unfollowed: None,
         };
         let mut sink = keeper.sink(0, 0).unwrap();
         let request = TriedRequest {

@@ -79,11 +79,11 @@ pub struct PartLimits {
 }
 
 impl PartLimits {
-    /// Those of a part, which may have a share of its hosts' limits alone.
+    /// Those of a part, which may have a share of its hosts' limits alone, and has this in common with others.
     ///
     /// # Errors
     /// When a name of the job's hosts is none.
-    pub fn new(job: &Job, shard: Option<HostShard>) -> Result<PartLimits> {
+    pub fn new(job: &Job, shard: Option<HostShard>, common: Common) -> Result<PartLimits> {
         let own = job.hosts.values().map(|host| {
             let pace = Pace {
                 rate: host.rate.or(job.pace.rate),
@@ -97,14 +97,9 @@ impl PartLimits {
             names: HostNames::new(&job.hosts)?,
             own: own.collect(),
             own_hosts: OwnHosts::of(job),
-            common: Common::default(),
+            common,
             max_crawl_delay: job.pace.max_crawl_delay,
         })
-    }
-
-    /// The same for a part that has this in common with others.
-    pub fn sharing(self, common: Common) -> PartLimits {
-        PartLimits { common, ..self }
     }
 
     /// The limits of a host that has its own.
@@ -163,7 +158,7 @@ mod tests {
         adapts.pace.rate = Some(Rate::Auto(None));
         assert_eq!((adapts.most_shards(), adapts.planned_shards()), (4, 1));
         let shard = Some(HostShard { index: 1, of: 4 });
-        let limits = PartLimits::new(&job, shard).unwrap();
+        let limits = PartLimits::new(&job, shard, Common::default()).unwrap();
         assert_eq!(limits.usual.own_interval, Duration::from_millis(40));
         assert!(limits.of("example.com").is_none());
         let own = limits.of("a.example.com").unwrap();

@@ -110,7 +110,7 @@ impl Paging {
         };
         let here = pending.onward.as_ref().map_or(&*rendered.url, |it| &it.url);
         let url = match found {
-            Found::Url(url) => url,
+            Found::Url(url, base) => based(here, &url, base.as_deref()),
             Found::Parameter(name, value) => with_parameter(here, &name, &value),
         };
         let onward = next_page(&url, rendered, pending.onward.as_deref(), self.reach);
@@ -135,6 +135,15 @@ impl Paging {
     }
 }
 
+/// A URL of a page that may say where its relative URLs begin. One that says nothing useful is as good as silent, as in
+/// browsers.
+fn based(here: &str, url: &str, base: Option<&str>) -> String {
+    let base = base.and_then(|base| hecaton::join(here, base).ok());
+    let base = base.filter(|base| base.starts_with("http"));
+    let joined = base.and_then(|base| hecaton::join(&base, url).ok());
+    joined.unwrap_or_else(|| url.to_owned())
+}
+
 /// A URL with another value of a parameter of its query. The other parameters stay as they are.
 fn with_parameter(url: &str, name: &str, value: &str) -> String {
     let url = url.split('#').next().unwrap_or(url);
@@ -153,6 +162,23 @@ fn with_parameter(url: &str, name: &str, value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_relative_url_begins_where_its_page_says() {
+        let here = "http://h/cat/1";
+        for (url, base, expected) in [
+            ("2", None, "2"),
+            ("2", Some("/shop/"), "http://h/shop/2"),
+            ("2", Some("list/x"), "http://h/cat/list/2"),
+            ("/2", Some("http://b/shop/"), "http://b/2"),
+            ("http://c/2", Some("/shop/"), "http://c/2"),
+            ("?p=2", Some(""), "http://h/cat/1?p=2"),
+            ("2", Some("data:,x"), "2"),
+            ("2", Some("http://["), "2"),
+        ] {
+            assert_eq!(based(here, url, base), expected, "{url} {base:?}");
+        }
+    }
 
     #[test]
     fn a_parameter_is_changed_and_the_others_stay() {

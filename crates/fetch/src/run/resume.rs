@@ -95,8 +95,15 @@ fn continues(response: &Response, known: &Representation, length: u64) -> Beginn
 
 /// The value of a header that occurs exactly once, as text.
 fn only<'a>(response: &'a Response, name: &str) -> Option<&'a str> {
-    let values = response.headers();
-    let mut values = values.filter(|(known, _)| known.eq_ignore_ascii_case(name));
+    only_of(response.headers(), name)
+}
+
+/// The same of any header fields.
+pub(super) fn only_of<'a>(
+    fields: impl Iterator<Item = (&'a str, &'a [u8])>,
+    name: &str,
+) -> Option<&'a str> {
+    let mut values = fields.filter(|(known, _)| known.eq_ignore_ascii_case(name));
     let (_, value) = values.next()?;
     match values.next() {
         None => std::str::from_utf8(value).ok().map(str::trim),
@@ -130,7 +137,7 @@ fn length_of(response: &Response) -> Option<u64> {
 }
 
 /// First byte, last byte and length of `bytes 5-9/10` or `bytes 5-9/*`.
-fn range(text: &str) -> Option<(u64, u64, Option<u64>)> {
+pub(super) fn range(text: &str) -> Option<(u64, u64, Option<u64>)> {
     let (unit, rest) = text.split_once(' ')?;
     let (range, total) = rest.trim().split_once('/')?;
     let (first, last) = range.split_once('-')?;

@@ -80,8 +80,7 @@ fn limit_silence(config: &mut Config) {
 }
 
 fn keeper(job: &Job) -> Result<Keeper> {
-    let keeper = Keeper::new(&job.results, true, &Folder::at(""), None)?;
-    Ok(keeper.for_reading(job.request.next.is_some()))
+    Keeper::new(job, &Folder::at(""), None)
 }
 
 fn client(config: Config) -> Result<Client> {

@@ -46,7 +46,7 @@ pub struct Options {
     pub parts: Vec<u32>,
     /// How many threads; when absent, as many as there are cores, and at most 8.
     pub threads: Option<usize>,
-    /// Send requests again of which nobody knows whether they were sent.
+    /// Send requests again if nobody knows whether they were sent.
     pub resend_unknown: bool,
     /// Write how far it is for `status`.
     pub note_progress: bool,

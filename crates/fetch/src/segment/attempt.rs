@@ -180,13 +180,7 @@ impl Announced {
     /// # Errors
     /// When the folder cannot be read or written.
     pub fn begin(self, folder: &Folder, worker: &str) -> Result<Option<Claim>> {
-        let Announced {
-            part,
-            attempt,
-            mut file,
-            lock,
-            ..
-        } = self;
+        let (part, attempt, mut file, lock) = (self.part, self.attempt, self.file, self.lock);
         // After the claim: an earlier worker that sends anything after this sees the claim first.
         if let Some(mirror) = folder.mirror() {
             mirror.pull(folder, part, attempt)?;

@@ -20,6 +20,6 @@ pub use self::commit::{Commit, Tally, load, settle};
 pub use self::look_back::{counted, newest};
 pub use self::pages::{Pages, Unfinished, note};
 pub use self::recovered::Recovered;
-pub use self::results::{VisitLine, each_readable, each_result, each_whole, gone};
+pub use self::results::{VisitLine, each_readable, each_result, each_whole, gone, refuse_changed};
 pub use self::scan::{Piece, head_of, is_followed, visit};
 pub use self::writer::{Batch, Finishing, Report, Writer};

@@ -29,6 +29,22 @@ pub fn each_result(folder: &Folder, part: u32, visit: VisitLine<'_>) -> Result<(
     }
 }
 
+/// Refuses the results of a part that is done if they are damaged. A file is read only if it was written to after its
+/// `COMMIT`, which is the last that a part gets: what a disk does to a file by itself, `verify` finds.
+///
+/// # Errors
+/// As [`each_result`].
+pub fn refuse_changed(folder: &Folder, part: u32) -> Result<()> {
+    let written = |path: &Path| std::fs::metadata(path).and_then(|it| it.modified());
+    let Ok(commit) = written(&folder.commit(part)) else {
+        return Ok(());
+    };
+    match written(&folder.result(part)) {
+        Ok(results) if results <= commit => Ok(()),
+        _ => each_result(folder, part, &mut |_| Ok(())),
+    }
+}
+
 /// Visits each line of a file of results, up to its last byte. Returns how many inputs have their record there.
 ///
 /// # Errors

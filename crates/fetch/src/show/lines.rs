@@ -36,6 +36,43 @@ pub fn each_line<E: From<Error>>(
     Ok(())
 }
 
+/// The records of a part that were visited in its attempts.
+#[derive(Default)]
+struct Shown {
+    inputs: RoaringTreemap,
+    /// How many pages of an input whose last page was not among them.
+    pages: HashMap<u64, u32>,
+}
+
+impl Shown {
+    fn note(&mut self, line: &[u8]) {
+        let Some((number, ..)) = head_of(line) else {
+            return;
+        };
+        if is_followed(line) {
+            *self.pages.entry(number).or_default() += 1;
+        } else {
+            self.pages.remove(&number);
+            self.inputs.insert(number);
+        }
+    }
+
+    /// Whether a line of the results was among them. The records of pages are in their order.
+    fn pass(&mut self, line: &[u8]) -> bool {
+        let Some((number, ..)) = head_of(line) else {
+            return false;
+        };
+        match self.pages.get_mut(&number) {
+            _ if self.inputs.contains(number) => true,
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
 /// Visits what is known of a part: its results, or else what counts of its attempts.
 fn each_of_part(
     folder: &Folder,
@@ -46,7 +83,7 @@ fn each_of_part(
     if result.exists() {
         return each_result(folder, part, take);
     }
-    let (mut seen, mut pages) = (RoaringTreemap::new(), HashMap::<u64, u32>::new());
+    let mut shown = Shown::default();
     // A crash between the commit and the move leaves the segments.
     let commit = load(folder, part)?;
     let is_done = commit.is_some();
@@ -56,15 +93,7 @@ fn each_of_part(
     };
     let read = counts.and_then(|counts| {
         let mut note = |line: &[u8]| {
-            if let Some((number, ..)) = head_of(line) {
-                match is_followed(line) {
-                    true => *pages.entry(number).or_default() += 1,
-                    false => {
-                        pages.remove(&number);
-                        seen.insert(number);
-                    }
-                }
-            }
+            shown.note(line);
             take(line)
         };
         visit(folder, part, &counts, &mut |piece, _| {
@@ -73,14 +102,9 @@ fn each_of_part(
     });
     // Its attempts are gone when it is done meanwhile: then the rest of it is in its results.
     if read.is_err() && result.exists() {
-        return each_result(folder, part, &mut |line| match head_of(line) {
-            Some((number, ..)) if seen.contains(number) => Ok(()),
-            // The records of pages are in their order.
-            Some((number, ..)) if pages.get(&number).is_some_and(|left| *left > 0) => {
-                pages.entry(number).and_modify(|left| *left -= 1);
-                Ok(())
-            }
-            _ => take(line),
+        return each_result(folder, part, &mut |line| match shown.pass(line) {
+            true => Ok(()),
+            false => take(line),
         });
     }
     match read {

@@ -41,40 +41,27 @@ pub fn status(folder: &Folder) -> Result<Status> {
     let is_running = is_locked(folder);
     let noted = std::fs::read(folder.progress()).ok();
     let noted: Option<Snapshot> = noted.and_then(|text| serde_json::from_slice(&text).ok());
-    let is_in_round = |part: &&Part| plan.round.is_none() || part.inputs > 0;
-    let mut done = Snapshot {
-        inputs: plan.inputs,
-        // A round may select no input of a part.
-        parts: plan.parts.iter().filter(is_in_round).count() as u64,
-        ..Snapshot::default()
-    };
-    let mut are_done = BTreeSet::new();
-    for part in plan.parts.iter().filter(is_in_round) {
-        if let Some(commit) = load(folder, part.number)? {
-            done.tally.add(&commit.tally);
-            done.parts_done += 1;
-            are_done.insert(part.number);
-        }
-    }
+    let (mut done, are_done) = committed(folder, &plan)?;
     let workers = workers(folder);
     add_workers(&mut done, &workers, &are_done);
     // The note is newer than the last part that is done, unless another process finished a part since.
     let snapshot = match noted {
         Some(noted)
+            // A round writes other records in their place, and none when the job is not done.
             if workers.is_empty()
+                && done.parts_done < done.parts
                 && noted.tally.records >= done.tally.records
                 && noted.inputs == done.inputs =>
         {
-            let live = if is_running {
-                noted.clone()
-            } else {
-                Snapshot {
+            let live = match is_running {
+                true => noted,
+                false => Snapshot {
                     rate: 0.0,
                     in_flight: 0,
                     hosts: Vec::new(),
                     open: Vec::new(),
                     ..noted
-                }
+                },
             };
             Snapshot {
                 parts_done: done.parts_done,
@@ -89,6 +76,26 @@ pub fn status(folder: &Folder) -> Result<Status> {
         workers,
         snapshot,
     })
+}
+
+/// The counts of all commits, and the parts that have one.
+fn committed(folder: &Folder, plan: &Plan) -> Result<(Snapshot, BTreeSet<u32>)> {
+    let mut done = Snapshot {
+        inputs: plan.inputs,
+        ..Snapshot::default()
+    };
+    let mut are_done = BTreeSet::new();
+    // A round may select no input of a part.
+    let is_in_round = |part: &&Part| plan.round.is_none() || part.inputs > 0;
+    for part in plan.parts.iter().filter(is_in_round) {
+        done.parts += 1;
+        if let Some(commit) = load(folder, part.number)? {
+            done.tally.add(&commit.tally);
+            done.parts_done += 1;
+            are_done.insert(part.number);
+        }
+    }
+    Ok((done, are_done))
 }
 
 /// Adds the parts that workers have open. The newest attempt at a part counts.

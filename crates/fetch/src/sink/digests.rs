@@ -1,7 +1,7 @@
 //! The digests of a body, which are made while it arrives or at once.
 
 use md5::{Digest as _, Md5};
-use ring::digest::{Context, SHA256};
+use ring::digest::{Context, SHA256, digest};
 
 /// Which digests are made of a body.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,9 +36,11 @@ pub struct Hashers {
 impl Digests {
     /// Those of a whole body.
     pub fn of(self, body: &[u8]) -> Digested {
-        let mut hashers = self.begin();
-        hashers.update(body);
-        hashers.finish()
+        Digested {
+            blake3: self.blake3.then(|| blake3::hash(body)),
+            sha256: self.sha256.then(|| digest(&SHA256, body).as_ref().to_vec()),
+            md5: self.md5.then(|| Md5::digest(body).to_vec()),
+        }
     }
 
     /// Begins a body.

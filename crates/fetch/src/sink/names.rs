@@ -1,12 +1,17 @@
-//! Names of body files that the job chooses: each is used once in a folder.
+//! Names of body files that the job chooses: each is used once in a folder. No two differ by case or by Unicode's normal
+//! form alone, because some file systems ignore these.
 //!
 //! A log beside the folder says which input each file belongs to. Its line is there before the file is, so that after
 //! a crash a file without a record is found, and removed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
+use std::hash::BuildHasher;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use foldhash::fast::FixedState;
+use icu_normalizer::DecomposingNormalizer;
 
 use super::mend::remove;
 use super::safe_name;
@@ -15,6 +20,10 @@ use super::safe_name;
 pub struct Names {
     folder: PathBuf,
     log: File,
+    /// Hashes of the files and of their folders, without regard to case and normal form. Two names with one hash get a
+    /// number more than they need.
+    files: HashSet<u64>,
+    folders: HashSet<u64>,
 }
 
 /// The log of a folder.
@@ -33,6 +42,8 @@ impl Names {
         Ok(Names {
             folder: folder.to_owned(),
             log,
+            files: HashSet::new(),
+            folders: HashSet::new(),
         })
     }
 
@@ -52,7 +63,10 @@ impl Names {
         let names = wanted.into_iter().chain(numbered);
         let names = names.chain([usual.to_owned()]);
         for name in names.chain(std::iter::once_with(own)) {
-            if self.is_free(&name) {
+            let (file, folders) = hashes(&name);
+            if !self.is_taken(file, &folders) && self.has_room_for(&name) {
+                self.files.insert(file);
+                self.folders.extend(folders);
                 writeln!(self.log, "{number} {name}")?;
                 return Ok(name);
             }
@@ -60,8 +74,14 @@ impl Names {
         Err(io::Error::other("no name is free"))
     }
 
-    /// Whether a name has its folder and is free. A file may stand where a folder would be, and the other way round.
-    fn is_free(&self, name: &str) -> bool {
+    /// Whether a name was given before. A file may stand where a folder would be, and the other way round.
+    fn is_taken(&self, file: u64, folders: &[u64]) -> bool {
+        let is_file = |hash: &u64| self.files.contains(hash);
+        is_file(&file) || self.folders.contains(&file) || folders.iter().any(is_file)
+    }
+
+    /// Whether a name has its folder, and nothing stands there.
+    fn has_room_for(&self, name: &str) -> bool {
         let path = self.folder.join(name);
         let has_folder = path
             .parent()
@@ -74,6 +94,23 @@ impl Names {
     pub fn sync(&self) -> io::Result<()> {
         self.log.sync_all()
     }
+}
+
+/// A name without its case and its normal form.
+fn folded(name: &str) -> String {
+    let normal = DecomposingNormalizer::new_nfd();
+    // Both ways, because some letters have a common form in one of them only, such as `ß` and `ss`.
+    let folded = normal.normalize(name).to_uppercase().to_lowercase();
+    normal.normalize(&folded).into_owned()
+}
+
+/// Hashes of a path and of each folder on its way, the same for names that differ by case or normal form alone.
+fn hashes(name: &str) -> (u64, Vec<u64>) {
+    let folded = folded(name);
+    let hash = |path: &str| FixedState::default().hash_one(path);
+    let slashes = folded.match_indices('/');
+    let folders = slashes.map(|(at, _)| hash(&folded[..at])).collect();
+    (hash(&folded), folders)
 }
 
 /// Removes the files of a folder with a log whose inputs have no record; false if it has no log.
@@ -132,6 +169,24 @@ mod tests {
             (4, "a/x.jpg/y", "000000004.bin"),
             (5, "..", "000000005.bin"),
             (6, "000000006.bin", "000000006.bin"),
+            (7, "A/X.JPG", "A/X-7.JPG"),
+            (8, "A/y.jpg", "A/y.jpg"),
+            (9, "B/x", "B/x"),
+            (10, "b", "b-10"),
+            (11, "B/X/y", "000000011.bin"),
+            (12, "SS", "SS"),
+            (13, "\u{df}", "\u{df}-13"),
+            (14, "\u{130}", "\u{130}"),
+            (15, "i\u{307}", "i\u{307}-15"),
+            (16, "caf\u{e9}/x", "caf\u{e9}/x"),
+            (17, "cafe\u{301}/x", "cafe\u{301}/x-17"),
+            (18, "CAFE\u{301}", "CAFE\u{301}-18"),
+            (19, "\u{212b}", "\u{212b}"),
+            (20, "A\u{30a}", "A\u{30a}-20"),
+            (21, "\u{1100}\u{1161}", "\u{1100}\u{1161}"),
+            (22, "\u{ac00}", "\u{ac00}-22"),
+            (23, "a\u{323}\u{307}", "a\u{323}\u{307}"),
+            (24, "a\u{307}\u{323}", "a\u{307}\u{323}-24"),
         ] {
             assert_eq!(store(wanted, number), expected);
         }

@@ -70,7 +70,7 @@ fn request(job: &Job, url: &str) -> io::Result<Page> {
     });
     let streaming = streaming.map_err(failed)?;
     match streaming.status() {
-        200 => Ok(Page::Open(Box::new((reactor, streaming)), Bytes::new())),
+        200 | 206 => Ok(Page::Open(Box::new((reactor, streaming)), Bytes::new())),
         status => Err(failed(format!("the response has status {status}"))),
     }
 }

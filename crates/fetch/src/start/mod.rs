@@ -77,10 +77,8 @@ fn resume(folder: Folder, job: Job, plan: Plan) -> Result<Started> {
 /// Plans a job in a folder that has none.
 fn plan_new(folder: Folder, job: Job) -> Result<Started> {
     refuse_foreign(&folder)?;
-    let mut list = match job.input.sitemap {
-        None => Some(open(&job)?),
-        Some(_) => None,
-    };
+    let list = job.input.sitemap.is_none().then(|| open(&job));
+    let mut list = list.transpose()?;
     let columns = list
         .as_ref()
         .map_or(vec![URL.to_owned()], |inputs| inputs.columns().to_vec());
@@ -95,12 +93,7 @@ fn plan_new(folder: Folder, job: Job) -> Result<Started> {
     let mut router = more::Router::new(&maker, &job)?;
     let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| match &mut list {
         Some(list) => feed_lists(&job, list, take),
-        None => {
-            let sitemap = job.input.sitemap.as_deref().unwrap_or_default();
-            walk_sitemap(&job, sitemap, take)?;
-            let (columns, lists) = (columns.clone(), Vec::new());
-            Ok(Fed { columns, lists })
-        }
+        None => walk_sitemap(&job, take),
     };
     let plan = plan::make(
         &folder,
@@ -217,7 +210,8 @@ fn source(job: &Job, path: &Path) -> Result<Source> {
 }
 
 /// Fetches a site's sitemap and those that it lists, one after the other.
-fn walk_sitemap(job: &Job, first: &str, take: &mut dyn FnMut(Entry) -> Result<()>) -> Result<()> {
+fn walk_sitemap(job: &Job, take: &mut dyn FnMut(Entry) -> Result<()>) -> Result<Fed> {
+    let first = job.input.sitemap.as_deref().unwrap_or_default();
     let clients = run::clients(job)?;
     let reactor =
         Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
@@ -226,7 +220,7 @@ fn walk_sitemap(job: &Job, first: &str, take: &mut dyn FnMut(Entry) -> Result<()
             reactor.block_on(client.send(request))
         })?;
         match response.status() {
-            200 => Ok(response.into_body()),
+            200 | 206 => Ok(response.into_body()),
             status => Err(format!("the response has status {status}")),
         }
     };
@@ -234,7 +228,10 @@ fn walk_sitemap(job: &Job, first: &str, take: &mut dyn FnMut(Entry) -> Result<()
     for entry in sitemap::walk(first, fetch).map_err(failed)? {
         take(entry.map_err(failed)?)?;
     }
-    Ok(())
+    Ok(Fed {
+        columns: vec![URL.to_owned()],
+        lists: Vec::new(),
+    })
 }
 
 /// The job of a folder, to be resumed.

@@ -8,7 +8,7 @@ use hecaton::{Client, Request, Response, Streaming};
 
 use crate::job::{Pace, Reach};
 use crate::request::{Onward, RedirectLimits, Rendered, Step, step};
-use crate::run::{Clients, End, Left, Purpose, Referrer, Then, fate, wait};
+use crate::run::{Clients, End, Left, Purpose, Referrer, Then, fate, unrequested, wait};
 
 /// Redirects that are followed.
 const LIMITS: RedirectLimits = RedirectLimits {
@@ -48,7 +48,7 @@ impl Head for Streaming {
 /// Requests a URL, and the URLs that it redirects to. `send` sends a request.
 ///
 /// # Errors
-/// Why there is no response, or why a redirect is not followed.
+/// Why there is no response, why a redirect is not followed, or that only a part of the body came.
 pub fn visit<T: Head>(
     clients: &Clients,
     pace: &Pace,
@@ -70,8 +70,13 @@ pub fn visit<T: Head>(
         let came = persist(pace, send).map_err(|error| error.to_string())?;
         let (status, headers) = (came.status(), came.headers());
         match step(status, headers, &rendered, earlier.as_ref(), LIMITS) {
-            Step::Stay => return Ok(came),
-            Step::Refused(_, why) => return Err(format!("a redirect is not followed: {why}")),
+            Step::Stay => {
+                let refusal = unrequested(status, came.headers());
+                return refusal.map_or(Ok(came), |refusal| Err(refusal.why));
+            }
+            Step::Refused(_, why) | Step::Response(_, why) => {
+                return Err(format!("a redirect is not followed: {why}"));
+            }
             Step::To(onward) => {
                 is_own = clients.leads(Referrer { url: here, is_own }, &onward.url);
                 earlier = Some(onward);
@@ -94,6 +99,8 @@ fn persist<T: Head>(
             is_down: false,
             has_tries: tries < pace.retries,
             has_time: begun.elapsed() < pace.wait_out,
+            has_host: false,
+            is_crowded: false,
             has_reconnected,
             has_differed: false,
         };
@@ -118,6 +125,9 @@ fn end<T: Head>(came: &Result<T, hecaton::Error>) -> End {
         Ok(head) => head,
         Err(error) => return End::of_error(error),
     };
+    if let Some(refusal) = unrequested(head.status(), head.headers()) {
+        return refusal.end;
+    }
     let mut fields = head.headers();
     let pause = fields.find(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
     End::of_status(

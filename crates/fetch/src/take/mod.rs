@@ -35,7 +35,10 @@ const MOST_TEXT: usize = 4 << 20;
 const MOST_TAKEN: usize = 8 << 20;
 
 /// The sentence about what is missing of a page or a text.
-const CUT: &str = "the body is too large to be searched to its end";
+const TOO_LARGE: &str = "the body is too large to be searched to its end";
+
+/// How the element begins that says where the relative URLs of a page begin.
+const BASE: &[u8] = b"<base";
 
 /// A value to take from every body.
 #[derive(Clone, Debug)]
@@ -114,6 +117,30 @@ impl Take {
         self.of(&mut Read::new(body, content_type))
     }
 
+    /// As [`of`](Take::of), but a number of JSON is a text, as it is written.
+    fn written(&self, read: &mut Read<'_>) -> Result<Value, String> {
+        match &self.from {
+            From::Pointer(pointer) => {
+                Ok(pointer::written_at(read.body, pointer)?.unwrap_or_default())
+            }
+            From::Css(..) | From::Pattern(_) => self.of(read),
+        }
+    }
+
+    /// Where the relative URLs of a page begin that this is taken from, if the page says that.
+    fn base(&self, read: &mut Read<'_>) -> Option<String> {
+        let is_page = match &self.from {
+            From::Pointer(_) => false,
+            From::Css(..) => true,
+            From::Pattern(_) => {
+                let (text, _) = read.text();
+                let mut places = text.as_bytes().windows(BASE.len());
+                places.any(|place| place.eq_ignore_ascii_case(BASE))
+            }
+        };
+        is_page.then(|| page::base(read.page()))?
+    }
+
     fn of(&self, read: &mut Read<'_>) -> Result<Value, String> {
         match &self.from {
             From::Pointer(pointer) => {
@@ -165,7 +192,7 @@ impl Take {
             found.push(Value::String(text));
         }
         if is_cut && (self.all || found.is_empty()) {
-            return Err(CUT.to_owned());
+            return Err(TOO_LARGE.to_owned());
         }
         Ok(match self.all {
             true => Value::Array(found),

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use encoding_rs::{CoderResult, Encoding, UTF_8};
+use encoding_rs::{CoderResult, Encoding, UTF_8, WINDOWS_1252};
 use html5ever::driver::parse_document;
 use html5ever::tendril::{StrTendril, TendrilSink};
-use scraper::ElementRef;
+use scraper::{ElementRef, Selector};
 
 use super::tree::{Page, Tree};
 
@@ -21,12 +21,13 @@ const PIECE: usize = 128;
 /// In how many bytes from its beginning a page must declare its encoding.
 const DECLARED: usize = 1024;
 
-/// A body as text, and whether that is cut off: by its byte order mark, its type or its own declaration; else as UTF-8.
+/// A body as text, and whether the text is cut off. The encoding is that of the byte order mark, the type or the page's own
+/// declaration; without these, the bytes themselves show it.
 pub(super) fn text<'a>(body: &'a [u8], content_type: Option<&str>) -> (Cow<'a, str>, bool) {
     let encoding = content_type
         .and_then(charset)
         .or_else(|| declared(body))
-        .unwrap_or(UTF_8);
+        .unwrap_or_else(|| undeclared(body, content_type));
     let (encoding, rest) = match Encoding::for_bom(body) {
         Some((encoding, mark)) => (encoding, &body[mark..]),
         None => (encoding, body),
@@ -50,6 +51,27 @@ fn decoded(encoding: &'static Encoding, body: &[u8], longest: usize) -> (String,
     // Stops where the text is full.
     let (end, ..) = decoder.decode_to_string(body, &mut text, true);
     (text, end == CoderResult::OutputFull)
+}
+
+/// The encoding of a body that declares none: UTF-8, or, as the HTML standard has it, windows-1252 if it is not that. A few
+/// broken characters, such as a last one that is cut off, leave it UTF-8. JSON is always UTF-8, as XML is by default.
+fn undeclared(body: &[u8], content_type: Option<&str>) -> &'static Encoding {
+    let kind = content_type.unwrap_or_default().split(';').next();
+    let kind = kind.unwrap_or_default().trim().to_ascii_lowercase();
+    let is_utf8 = matches!(&*kind, "application/json" | "application/xml" | "text/xml")
+        || ["+json", "+xml"]
+            .iter()
+            .any(|ending| kind.ends_with(ending))
+            && !kind.contains("xhtml");
+    if is_utf8 || std::str::from_utf8(body).is_ok() {
+        return UTF_8;
+    }
+    let (mut whole, mut broken) = (0, 0);
+    for chunk in body.utf8_chunks() {
+        whole += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
+        broken += chunk.invalid().len();
+    }
+    if whole >= broken { UTF_8 } else { WINDOWS_1252 }
 }
 
 fn charset(content_type: &str) -> Option<&'static Encoding> {
@@ -107,6 +129,13 @@ pub(super) fn html(text: &str) -> Page {
     let mut page = parser.finish();
     page.is_cut |= is_cut;
     page
+}
+
+/// Where the relative URLs of a page begin, if it says so itself: the first `<base href>`.
+pub(super) fn base(page: &Page) -> Option<String> {
+    let selector = Selector::parse("base[href]").ok()?;
+    let base = page.html.select(&selector).next()?;
+    base.attr("href").map(|href| href.trim().to_owned())
 }
 
 /// Whether a word of a tag may end here.

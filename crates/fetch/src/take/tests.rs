@@ -84,9 +84,34 @@ fn pages_are_read_in_their_encoding() {
         ),
         json!("\u{e9}")
     );
+    for (kind, read) in [
+        (Some("text/html"), "\u{e9}"),
+        (Some("text/html; charset=utf-8"), "\u{fffd}"),
+        (Some("text/html; charset=none-such"), "\u{e9}"),
+        (Some("application/xhtml+xml"), "\u{e9}"),
+        (Some("text/plain"), "\u{e9}"),
+        (None, "\u{e9}"),
+        (Some("application/xml"), "\u{fffd}"),
+        (Some("application/rss+xml; x=y"), "\u{fffd}"),
+        (Some("application/json"), "\u{fffd}"),
+    ] {
+        assert_eq!(taken("t=css:title", latin, kind), json!(read), "{kind:?}");
+        assert_eq!(
+            taken("t=re:title>(.*)<", latin, kind),
+            json!(read),
+            "{kind:?}"
+        );
+    }
+    // One broken character makes no other text of the rest.
+    let broken = b"<title>\xc3\xa9\xe9</title>";
+    assert_eq!(taken("t=css:title", broken, None), json!("\u{e9}\u{fffd}"));
+    let words = "<title>Gr\u{f6}\u{df}e\u{80}</title>"
+        .chars()
+        .map(|c| c as u8);
+    let words: Vec<u8> = words.collect();
     assert_eq!(
-        taken("t=css:title", latin, Some("text/html")),
-        json!("\u{fffd}")
+        taken("t=css:title", words, None),
+        json!("Gr\u{f6}\u{df}e\u{20ac}")
     );
     let says = b"<meta charset=\"windows-1252\"><title>\xe9</title>";
     assert_eq!(
@@ -150,8 +175,8 @@ fn pages_made_to_be_slow_are_cut_off() {
     let mut read = Read::new(page.as_bytes(), None);
     let mut of = |take: &str| Take::parse(take).unwrap().of(&mut read);
     assert_eq!(of("one=css:p"), Ok(json!("in")));
-    assert_eq!(of("all[]=css:p"), Err(CUT.to_owned()));
-    assert_eq!(of("none=css:h1"), Err(CUT.to_owned()));
+    assert_eq!(of("all[]=css:p"), Err(TOO_LARGE.to_owned()));
+    assert_eq!(of("none=css:h1"), Err(TOO_LARGE.to_owned()));
 }
 
 proptest! {
@@ -198,7 +223,10 @@ fn a_list_is_whole_or_refused() {
     for take in ["one=re:x+", "one[]=re:x+"] {
         assert!(refused(take, text(MOST_TEXT + 1)).contains("more than 4 MiB"));
     }
-    assert_eq!(refused("l[]=css:p", text(page::MOST + 1) + "<p>"), CUT);
+    assert_eq!(
+        refused("l[]=css:p", text(page::MOST + 1) + "<p>"),
+        TOO_LARGE
+    );
     let takes = ["a=re:x+", "b=re:x+", "c[]=re:x+"];
     let takes = takes.map(|take| Take::parse(take).unwrap());
     let taken = take_all(&takes, text(MOST_TEXT).as_bytes(), None);

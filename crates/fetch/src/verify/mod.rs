@@ -9,7 +9,7 @@ use roaring::RoaringTreemap;
 
 use self::bodies::Bodies;
 use crate::error::Result;
-use crate::plan::{Folder, InputFile, Part, Plan, read_entry};
+use crate::plan::{Folder, InputFile, Part, Plan};
 use crate::record::{Record, count};
 use crate::run::BODIES;
 use crate::segment::{each_readable, is_followed, load};
@@ -67,12 +67,10 @@ pub fn part(folder: &Folder, part: &Part) -> Result<Found> {
         }
         Ok(())
     });
-    let shown = path.display();
     let records = match read {
         Ok((records, is_whole)) => {
             if !is_whole || !missing.is_empty() {
-                let (lost, all) = (count(missing.len()), count(part.inputs));
-                damage.push(format!("{shown} lacks {lost} of its {all} records"));
+                damage.push(lacking(&path, missing.len(), part.inputs));
             }
             records
         }
@@ -95,6 +93,11 @@ pub fn part(folder: &Folder, part: &Part) -> Result<Found> {
     })
 }
 
+fn lacking(path: &Path, lost: u64, all: u64) -> String {
+    let (path, lost, all) = (path.display(), count(lost), count(all));
+    format!("{path} lacks {lost} of its {all} records")
+}
+
 /// The sentence for a `COMMIT` that counts other records than there are.
 fn miscounted(folder: &Folder, part: &Part, records: u64) -> Result<Option<String>> {
     let counted = load(folder, part.number)?.map(|commit| commit.tally.records);
@@ -114,16 +117,11 @@ fn miscounted(folder: &Folder, part: &Part, records: u64) -> Result<Option<Strin
 /// The numbers of a part's inputs.
 fn inputs(folder: &Folder, part: u32) -> Result<RoaringTreemap> {
     let mut numbers = RoaringTreemap::new();
-    let mut file = InputFile::open(folder)?;
-    let mut frame = Vec::new();
     let groups = Plan::index(folder, part)?.groups;
-    for extent in groups.into_iter().flatten().flatten() {
-        file.read(extent, &mut frame)?;
-        let mut rest = &frame[..];
-        while !rest.is_empty() {
-            let entry = read_entry(&mut rest).ok_or_else(|| file.damaged())?;
-            numbers.insert(entry.number);
-        }
-    }
+    let extents = groups.into_iter().flatten().flatten();
+    InputFile::open(folder)?.each(extents, &mut |entry| {
+        numbers.insert(entry.number);
+        Ok(())
+    })?;
     Ok(numbers)
 }

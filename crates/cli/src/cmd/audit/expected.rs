@@ -16,11 +16,30 @@ pub struct Expected<'a> {
     expectations: Expectations,
 }
 
+impl Expected<'_> {
+    /// Refuses a file about a client that is not audited, or not installed as its manifest says.
+    fn check_client(&self, subjects: &Subjects<'_>) -> Result<()> {
+        let (file, client) = (self.file.display(), self.expectations.client.as_str());
+        let names = subjects.names();
+        if !names.contains(&client) {
+            return wrong(&format!(
+                "{file} is about the client {client}, which is not audited; audited are {}",
+                names.join(", ")
+            ));
+        }
+        let mut manifests = subjects.manifests.iter();
+        match manifests.find(|manifest| manifest.client == client) {
+            Some(manifest) => receipt(manifest).map(drop).map_err(usage),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Reads the files.
 ///
 /// # Errors
-/// Each way in which a file would be compared with nothing: it is missing, it names a client that is not audited, or a
-/// case that does not exist. And a client that no file is about.
+/// If a file would be compared with nothing, because it is missing, or because it names a client that is not audited or
+/// a case that does not exist. Also if no file is about an audited client.
 pub fn read<'a>(
     arguments: &'a Arguments,
     subjects: &Subjects<'_>,
@@ -34,23 +53,10 @@ pub fn read<'a>(
             Ok(Expected { file, expectations })
         })
         .collect::<Result<_>>()?;
-    let names = subjects.names();
-    for Expected { file, expectations } in &read {
-        let (file, client) = (file.display(), expectations.client.as_str());
-        if !names.contains(&client) {
-            return wrong(&format!(
-                "{file} is about the client {client}, which is not audited; audited are {}",
-                names.join(", ")
-            ));
-        }
-        let installed = subjects
-            .manifests
-            .iter()
-            .find(|manifest| manifest.client == client);
-        installed
-            .map_or(Ok(String::new()), |manifest| receipt(manifest))
-            .map_err(usage)?;
+    for expected in &read {
+        expected.check_client(subjects)?;
     }
+    let names = subjects.names();
     let about = |name: &&&str| !read.iter().any(|one| one.expectations.client == **name);
     match names.iter().find(about) {
         Some(name) if !read.is_empty() && !arguments.all => wrong(&format!(

@@ -19,36 +19,10 @@ const QUIET: Duration = Duration::from_millis(1500);
 pub fn run(cases: &[&Case]) -> Result<()> {
     let stop = stop::on_request()?;
     let all = cases.len();
-    let cases: Vec<&Case> = cases
-        .iter()
-        .copied()
-        .filter(|case| is_for_hands(case))
-        .collect();
+    let cases = cases.iter().copied();
+    let cases: Vec<&Case> = cases.filter(|case| is_for_hands(case)).collect();
     let server = Server::start(cases.iter().map(|case| (*case).clone()).collect(), None)?;
-    let mut out = stdout();
-    writeln!(
-        out,
-        "Try a case with curl, or make the same calls with your client. Ctrl-C ends this.\n"
-    )?;
-    if cases.len() < all {
-        writeln!(
-            out,
-            "{} of {all} cases need a driver, and are left out.\n",
-            all - cases.len()
-        )?;
-    }
-    for case in &cases {
-        writeln!(
-            out,
-            "{} {}: {}\n  {}",
-            case.code,
-            case.id,
-            case.title,
-            by_hand(case, &server)
-        )?;
-    }
-    writeln!(out)?;
-    out.flush()?;
+    introduce(&cases, all, &server)?;
     let (mut shown, mut seen): (BTreeMap<&str, (Verdict, String)>, usize) = (BTreeMap::new(), 0);
     while !stop.load(Ordering::Relaxed) {
         std::thread::sleep(QUIET);
@@ -63,15 +37,41 @@ pub fn run(cases: &[&Case]) -> Result<()> {
                 continue;
             };
             if shown.get(case.id.as_str()) != Some(&verdict) {
-                writeln!(
-                    out,
-                    "{} {}: {}: {}",
-                    case.code, case.id, verdict.0, verdict.1
-                )?;
+                let mut out = stdout();
+                let (word, says) = &verdict;
+                writeln!(out, "{} {}: {word}: {says}", case.code, case.id)?;
                 out.flush()?;
                 shown.insert(&case.id, verdict);
             }
         }
     }
     Ok(())
+}
+
+/// Prints the commands. `all` counts also the cases that need a driver.
+fn introduce(cases: &[&Case], all: usize, server: &Server) -> Result<()> {
+    let mut out = stdout();
+    writeln!(
+        out,
+        "Try a case with curl, or make the same calls with your client. Ctrl-C ends this.\n"
+    )?;
+    if cases.len() < all {
+        writeln!(
+            out,
+            "{} of {all} cases need a driver, and are left out.\n",
+            all - cases.len()
+        )?;
+    }
+    for case in cases {
+        writeln!(
+            out,
+            "{} {}: {}\n  {}",
+            case.code,
+            case.id,
+            case.title,
+            by_hand(case, server)
+        )?;
+    }
+    writeln!(out)?;
+    Ok(out.flush()?)
 }

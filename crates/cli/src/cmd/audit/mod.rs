@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use hecaton_audit::case::{Case, Catalogue, Verdict};
-use hecaton_audit::clients::{Client, SINS};
+use hecaton_audit::clients::Client;
 use hecaton_audit::report::{Audited, Fingerprint, Library, csv, html, junit, markdown, published};
 use hecaton_audit::run::RUNS;
 use hecaton_audit::subject::Subject;
@@ -25,7 +25,7 @@ use hecaton_lab::spec::{Catalogue as Drivers, Manifest, Usage, project_root};
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Clients; or `explain CASE`; or `compare BEFORE AFTER` with two run.json.
+    /// Clients; or `explain CASE`; or `compare BEFORE AFTER` with two run.json files.
     #[arg(value_name = "CLIENT")]
     words: Vec<String>,
     /// All clients that are installed, several side by side. Each finding is tried again alone.
@@ -34,6 +34,9 @@ pub struct Arguments {
     /// Only cases of these groups, separated by commas.
     #[arg(long, value_name = "GROUP", value_delimiter = ',')]
     group: Vec<String>,
+    /// Only the few cases that matter most: a small set to begin with. `--list --essential` lists them.
+    #[arg(long, conflicts_with = "case")]
+    essential: bool,
     /// Only these cases, by their ids or codes, separated by commas.
     #[arg(long, value_name = "CASE", value_delimiter = ',')]
     case: Vec<String>,
@@ -55,11 +58,11 @@ pub struct Arguments {
     /// Write run.json, report.html, report.md, report.csv and junit.xml to this folder.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Leave out what could be abused and is not public yet, as SECURITY.md says.
+    /// Leave out findings that an attacker could use and that are not public yet (see SECURITY.md).
     #[arg(long)]
     public: bool,
-    /// A client's file of expected findings; may be repeated. Any other finding fails, and so does an expected one that
-    /// disappears.
+    /// A client's file of expected findings; may be repeated. The audit fails if there is any other finding, or if an
+    /// expected finding disappears.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "listen", "write_expect"])]
     expect: Vec<PathBuf>,
     /// Write the findings of the client to this file, for `--expect`.
@@ -88,6 +91,8 @@ enum Format {
 
 const EXAMPLES: &str = "\
 Examples:
+  hecaton audit hecaton-ruby --essential
+      one client, and the few cases that matter most
   hecaton audit hecaton-ruby
       one client, all cases
   hecaton audit --all --group retries,timeouts
@@ -101,7 +106,7 @@ Examples:
   hecaton audit compare before/run.json after/run.json --fail-if-worse
       two runs
   hecaton audit hecaton-ruby --expect audit/expectations/hecaton-ruby.toml
-      for continuous integration";
+      in continuous integration: only these findings are accepted";
 
 /// Audits, and prints.
 pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
@@ -123,16 +128,24 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
         _ => {}
     }
     let cases = chosen(&catalogue, arguments)?;
-    if arguments.list {
-        return explain::list(&cases);
+    match (arguments.list, arguments.listen) {
+        (true, _) => explain::list(&cases),
+        (_, true) => listen::run(&cases),
+        _ => audit(arguments, drivers, &catalogue, &cases),
     }
-    if arguments.listen {
-        return listen::run(&cases);
-    }
+}
+
+/// Audits clients with the chosen cases, and prints and writes what was found.
+fn audit(
+    arguments: &Arguments,
+    drivers: &[PathBuf],
+    catalogue: &Catalogue,
+    cases: &[&Case],
+) -> Result<()> {
     let drivers = super::catalogue(drivers)?;
-    let subjects = Subjects::of(arguments, &drivers)?;
-    let expected = expected::read(arguments, &subjects, &catalogue)?;
-    let mut audited = audit_all(arguments, subjects, &cases)?;
+    let subjects = Subjects::of(arguments, &drivers, catalogue)?;
+    let expected = expected::read(arguments, &subjects, catalogue)?;
+    let mut audited = audit_all(arguments, subjects, cases)?;
     let library = Library::load(&project_root()?.join("audit/documented"))?;
     audited.iter_mut().for_each(|one| library.describe(one));
     if let Some(file) = &arguments.write_expect {
@@ -166,11 +179,11 @@ struct Subjects<'a> {
 }
 
 impl<'a> Subjects<'a> {
-    fn of(arguments: &Arguments, drivers: &'a Drivers) -> Result<Subjects<'a>> {
+    fn of(arguments: &Arguments, drivers: &'a Drivers, cases: &Catalogue) -> Result<Subjects<'a>> {
         let words = || arguments.words.iter();
         let own = words().filter(|name| is_own(name));
         let own: Vec<Client> = own
-            .map(|name| own_client(name, arguments))
+            .map(|name| own_client(name, arguments, cases))
             .collect::<Result<_>>()?;
         let named = words().filter(|name| !is_own(name));
         let named: Vec<Vec<&Manifest>> = named
@@ -204,7 +217,14 @@ fn chosen<'a>(catalogue: &'a Catalogue, arguments: &Arguments) -> Result<Vec<&'a
         [] => catalogue.groups(&arguments.group),
         names => names.iter().map(|name| catalogue.find(name)).collect(),
     };
-    found.map_err(usage)
+    let mut found: Vec<&Case> = found.map_err(usage)?;
+    found.retain(|case| case.essential || !arguments.essential);
+    if found.is_empty() {
+        return wrong(
+            "no case of these groups is essential; `hecaton audit --list --essential` lists those that are",
+        );
+    }
+    Ok(found)
 }
 
 fn audit_all(
@@ -238,10 +258,12 @@ fn is_own(name: &str) -> bool {
 }
 
 /// The saint, or the sinner with its sin.
-fn own_client(name: &str, arguments: &Arguments) -> Result<Client> {
+fn own_client(name: &str, arguments: &Arguments, cases: &Catalogue) -> Result<Client> {
     match (name, &arguments.sin) {
         ("saint", _) => Ok(Client::saint()),
-        (_, Some(sin)) if SINS.iter().any(|(known, _)| known == sin) => Ok(Client::sinner(sin)),
+        (_, Some(sin)) if cases.all().iter().any(|case| case.sin == *sin) => {
+            Ok(Client::sinner(sin))
+        }
         (_, Some(sin)) => wrong(&format!(
             "there is no sin `{sin}`; docs/audit-cases.md lists them"
         )),

@@ -20,7 +20,7 @@ const DESCRIPTORS: u64 = 256;
 /// Checks one driver, all of a language, or all that are installed; several at once.
 ///
 /// # Errors
-/// When a check fails, when the client is unknown, or when one that was named is missing.
+/// When a check fails, the client is unknown, or a named client is missing.
 pub fn check(catalogue: &Catalogue, name: &str, how: &How<'_>) -> Result<()> {
     let loader = Manifest::baseline_loader(&std::env::current_exe()?);
     let manifests: Vec<&Manifest> = match name {
@@ -61,10 +61,7 @@ fn check_one(
         writeln!(out, "  – {pitfall}")?;
     }
     let mut failed = 0;
-    let promises: &[Promise] = match manifest.approach {
-        Approach::Reference => &REFERENCE_PROMISES,
-        _ => &PROMISES,
-    };
+    let promises = promises_of(manifest);
     let check = Check {
         manifest,
         patience,
@@ -81,16 +78,9 @@ fn check_one(
             let _ = std::fs::remove_dir_all(&logs);
             return Err(Interrupted.into());
         }
-        match (first, second) {
-            (Ok(()), _) => writeln!(out, "  ✓ {promise}")?,
-            (Err(reason), Some(Ok(()))) => {
-                writeln!(out, "  ✓ {promise}, the second time; at first: {reason:#}")?;
-            }
-            (Err(reason), _) => {
-                failed += 1;
-                writeln!(out, "  ✗ {promise}: {reason:#}")?;
-            }
-        }
+        let (is_kept, line) = line_of(promise, first, second);
+        writeln!(out, "{line}")?;
+        failed += usize::from(!is_kept);
         if failed > 0 && index == 0 {
             writeln!(out, "  – the rest was not tried")?;
             break;
@@ -98,4 +88,24 @@ fn check_one(
     }
     let _ = std::fs::remove_dir_all(&logs);
     Ok(failed)
+}
+
+/// The promises that a driver must keep.
+fn promises_of(manifest: &Manifest) -> &'static [Promise] {
+    match manifest.approach {
+        Approach::Reference => &REFERENCE_PROMISES,
+        _ => &PROMISES,
+    }
+}
+
+/// Whether a promise was kept, at once or the second time, and its line of the list.
+fn line_of(promise: &str, first: Result<()>, second: Option<Result<()>>) -> (bool, String) {
+    match (first, second) {
+        (Ok(()), _) => (true, format!("  ✓ {promise}")),
+        (Err(reason), Some(Ok(()))) => (
+            true,
+            format!("  ✓ {promise}, the second time; at first: {reason:#}"),
+        ),
+        (Err(reason), _) => (false, format!("  ✗ {promise}: {reason:#}")),
+    }
 }

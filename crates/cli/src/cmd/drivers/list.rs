@@ -11,10 +11,10 @@ use hecaton_lab::spec::{Ability, Catalogue, Manifest};
 /// From this width on, a line can hold what a client can do.
 const WIDE: usize = 100;
 
-/// The width of what is no terminal: a program that filters the list needs all of a client on one line.
+/// The width of output that is not a terminal: a program that filters the list needs each client on one line.
 const ENDLESS: usize = usize::MAX;
 
-/// Prints one line for each client, and below them what installs those that are missing.
+/// Prints a line for each client, and then the commands that install missing clients.
 pub fn list(catalogue: &Catalogue) -> Result<()> {
     let loader = Manifest::baseline_loader(&std::env::current_exe()?);
     let term = Term::stdout();

@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::again::{self, Choice, USUAL};
 use hecaton_fetch::finish;
+use hecaton_fetch::job::Job;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::run::Options;
 use hecaton_fetch::start::load;
@@ -75,7 +76,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return elsewhere(arguments, url);
     }
     super::elsewhere::refuse(&arguments.home.folder, " again")?;
-    let folder = Folder::at(&arguments.home.folder);
+    in_folder(arguments, &Folder::at(&arguments.home.folder))
+}
+
+/// A round of a job in a folder.
+fn in_folder(arguments: &Arguments, folder: &Folder) -> Result<()> {
     let stop = stop::on_request()?;
     // A round that is done and was not merged is merged before another one begins, and redirects that wait are
     // followed.
@@ -87,38 +92,36 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let mut base = load(folder.clone())?.job;
     arguments.tuning.change(&mut base);
-    match arguments.damaged {
+    if arguments.damaged {
         // Products cannot be made of damaged results.
-        true => again::stand_in_for_lost_results(&folder)?,
-        false => {
-            let finished = finish::rounds(&folder, &base, &options, &stop, &mut live);
-            finished.inspect_err(|_| live.end())?;
-        }
+        again::stand_in_for_lost_results(folder)?;
+    } else {
+        let finished = finish::rounds(folder, &base, &options, &stop, &mut live);
+        finished.inspect_err(|_| live.end())?;
     }
     let change = |job: &mut _| arguments.tuning.change(job);
-    let prepare = || again::prepare(&folder, arguments.choice(), &change);
+    let prepare = || again::prepare(folder, arguments.choice(), &change);
+    let judge = |job: &Job| verdict::judge(&load(folder.clone())?, job, &folder.shown());
     let Some(mut round) = until_stopped(&stop, prepare)? else {
         return nothing(arguments, || {
-            let base = load(folder.clone())?;
-            let mut job = base.job.clone();
+            let mut job = load(folder.clone())?.job;
             arguments.tuning.change(&mut job);
-            verdict::judge(&base, &job, &folder.shown())
+            judge(&job)
         });
     };
     if arguments.plan {
         return planned(arguments, round.plan.parts.len(), round.plan.inputs);
     }
     live.begin(&round);
-    let summary = again::run(&folder, &mut round, &options, &stop, &mut live);
+    let summary = again::run(folder, &mut round, &options, &stop, &mut live);
     let summary = summary.inspect_err(|_| live.end())?;
-    let finished = finish::rounds(&folder, &round.job, &options, &stop, &mut live);
+    let finished = finish::rounds(folder, &round.job, &options, &stop, &mut live);
     live.end();
     finished?;
-    let base = load(folder.clone())?;
     if !arguments.quiet {
         crate::say!("{}", sentence(&folder.results(), &summary));
     }
-    verdict::judge(&base, &round.job, &folder.shown())
+    judge(&round.job)
 }
 
 /// Says that no record matches, and judges the job as it is. A round that others will run is judged at its end.

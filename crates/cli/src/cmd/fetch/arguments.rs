@@ -23,7 +23,7 @@ pub struct JobArguments {
     /// [default: resume the job in DIR].
     #[arg(value_name = "INPUT")]
     pub input: Vec<PathBuf>,
-    /// A sitemap; its URLs, and those of the sitemaps that it lists, are the input.
+    /// A sitemap. The input is its URLs, and the URLs of the sitemaps that it lists.
     #[arg(long, value_name = "URL")]
     sitemap: Option<String>,
     /// The format of the lists: lines, csv, tsv, jsonl or parquet [default: by file name and first bytes].

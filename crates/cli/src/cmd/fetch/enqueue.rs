@@ -70,11 +70,6 @@ fn publish(arguments: &Arguments, started: &hecaton_fetch::start::Started) -> Re
 }
 
 #[cfg(not(feature = "nats"))]
-pub fn run(arguments: &Arguments) -> Result<()> {
-    let _ = (
-        &arguments.home.folder,
-        &arguments.server.url,
-        arguments.lease,
-    );
+pub fn run(_: &Arguments) -> Result<()> {
     super::without_nats("enqueue")
 }

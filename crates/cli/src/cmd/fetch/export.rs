@@ -70,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let inputs = Plan::planned(&folder)?.inputs;
     if rows < inputs {
         crate::say!(
-            "the job is not done: the table has the records of {} of {}",
+            "the job is not done: the table has all records of {} of {}",
             count(rows),
             plural(inputs, "input")
         );

@@ -125,7 +125,11 @@ fn far(snapshot: &Snapshot) -> String {
 
 fn done(snapshot: &Snapshot) -> String {
     let (done, all) = (snapshot.tally.records, snapshot.inputs);
-    format!("{} of {} done", count(done), count(all))
+    let pages = match snapshot.tally.pages {
+        0 => String::new(),
+        pages => format!(" and {} more", plural(pages, "page")),
+    };
+    format!("{} of {} done{pages}", count(done), count(all))
 }
 
 fn left(snapshot: &Snapshot) -> String {

@@ -142,58 +142,61 @@ fn most(before: &Tally, now: &Tally) -> Tally {
     }
 }
 
-/// A snapshot in the OpenMetrics format.
-fn text(snapshot: &Snapshot, tally: &Tally) -> String {
-    let mut out = String::new();
-    let mut family = |name: &str, kind: &str, help: &str| {
-        // Writing into a String cannot fail.
-        let _ = writeln!(
-            out,
-            "# TYPE hecaton_fetch_{name} {kind}\n# HELP hecaton_fetch_{name} {help}"
-        );
-        if name.ends_with("_seconds") {
-            let _ = writeln!(out, "# UNIT hecaton_fetch_{name} seconds");
-        }
-        let samples: Vec<(String, f64)> = match name {
-            "records" => outcomes(tally)
-                .into_iter()
-                .map(|(outcome, number)| {
-                    (format!("_total{{outcome=\"{outcome}\"}}"), number as f64)
-                })
-                .collect(),
-            "good" => vec![("_total".into(), tally.ok as f64)],
-            "inputs" => vec![(String::new(), snapshot.inputs as f64)],
-            "parts" => vec![(String::new(), snapshot.parts as f64)],
-            "parts_done" => vec![(String::new(), snapshot.parts_done as f64)],
-            "in_flight" => vec![(String::new(), snapshot.in_flight as f64)],
-            "rate" => vec![(String::new(), snapshot.rate)],
-            "run_seconds" => vec![(String::new(), snapshot.seconds)],
-            _ => vec![(
-                String::new(),
-                f64::from(u8::from(snapshot.trouble.is_some())),
-            )],
-        };
-        for (suffix, value) in samples {
-            let _ = writeln!(out, "hecaton_fetch_{name}{suffix} {value}");
-        }
-    };
-    family("inputs", "gauge", "Inputs of the job.");
-    family(
+/// The families of samples: the name, the type and the meaning of each.
+const FAMILIES: [(&str, &str, &str); 9] = [
+    ("inputs", "gauge", "Inputs of the job."),
+    (
         "records",
         "counter",
         "Inputs that have their record, by outcome.",
-    );
-    family("good", "counter", "Good responses.");
-    family("parts", "gauge", "Parts of the job.");
-    family("parts_done", "gauge", "Parts that are done.");
-    family("in_flight", "gauge", "Requests in flight.");
-    family(
+    ),
+    ("good", "counter", "Good responses."),
+    ("parts", "gauge", "Parts of the job."),
+    ("parts_done", "gauge", "Parts that are done."),
+    ("in_flight", "gauge", "Requests in flight."),
+    (
         "rate",
         "gauge",
         "Records a second in the last five seconds.",
-    );
-    family("run_seconds", "gauge", "Time since this run began.");
-    family("trouble", "gauge", "1 while the worker cannot get parts.");
+    ),
+    ("run_seconds", "gauge", "Time since this run began."),
+    ("trouble", "gauge", "1 while the worker cannot get parts."),
+];
+
+/// The samples of a family, each with what follows the family's name.
+fn samples(family: &str, snapshot: &Snapshot, tally: &Tally) -> Vec<(String, f64)> {
+    let value = match family {
+        "records" => {
+            let label = |outcome| format!("_total{{outcome=\"{outcome}\"}}");
+            let all = outcomes(tally).map(|(outcome, number)| (label(outcome), number as f64));
+            return all.into();
+        }
+        "good" => return vec![("_total".into(), tally.ok as f64)],
+        "inputs" => snapshot.inputs as f64,
+        "parts" => snapshot.parts as f64,
+        "parts_done" => snapshot.parts_done as f64,
+        "in_flight" => snapshot.in_flight as f64,
+        "rate" => snapshot.rate,
+        "run_seconds" => snapshot.seconds,
+        _ => f64::from(u8::from(snapshot.trouble.is_some())),
+    };
+    vec![(String::new(), value)]
+}
+
+/// A snapshot in the OpenMetrics format.
+fn text(snapshot: &Snapshot, tally: &Tally) -> String {
+    let mut out = String::new();
+    // Writing into a String cannot fail.
+    for (family, kind, help) in FAMILIES {
+        let name = format!("hecaton_fetch_{family}");
+        let _ = writeln!(out, "# TYPE {name} {kind}\n# HELP {name} {help}");
+        if name.ends_with("_seconds") {
+            let _ = writeln!(out, "# UNIT {name} seconds");
+        }
+        for (suffix, value) in samples(family, snapshot, tally) {
+            let _ = writeln!(out, "{name}{suffix} {value}");
+        }
+    }
     out + "# EOF\n"
 }
 

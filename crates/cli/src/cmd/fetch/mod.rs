@@ -98,8 +98,8 @@ struct Home {
 /// How many threads send requests.
 #[derive(Args)]
 struct Threads {
-    /// How many threads send requests; each has parts of its own, so a list of one part has one thread [default: the
-    /// cores that this process may use, at most 8]
+    /// How many threads send requests. Each thread has its own parts, so a list of one part uses one thread [default:
+    /// the cores that this process may use, at most 8]
     #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<usize>,
 }

@@ -161,7 +161,7 @@ pub struct Way {
     watching: Watching,
     /// How many threads; see [`Options::threads`].
     pub threads: Option<usize>,
-    /// Send requests again of which nobody knows whether they were sent.
+    /// Send requests again if nobody knows whether they were sent.
     resend_unknown: bool,
 }
 
@@ -224,40 +224,21 @@ pub fn finish_run(started: Started, stop: &AtomicBool, way: &Way) -> Result<()> 
 
 /// How inputs ended, by outcome; what did not happen is left out.
 pub fn outcomes(tally: &Tally) -> String {
-    let responded = tally.responses + tally.unchanged;
-    let mut ends = vec![plural(tally.ok, "good response")];
-    for (count, what) in [
-        (
-            responded - tally.ok,
-            plural(responded - tally.ok, "other response"),
-        ),
-        (
-            tally.unchanged,
-            format!("{} unchanged", words::count(tally.unchanged)),
-        ),
+    let other = tally.responses + tally.unchanged - tally.ok;
+    let counted = |number: u64, word: &str| (number, format!("{} {word}", words::count(number)));
+    let rest = [
+        (other, plural(other, "other response")),
+        counted(tally.unchanged, "unchanged"),
         (tally.errors, plural(tally.errors, "error")),
-        (
-            tally.skipped,
-            format!("{} skipped", words::count(tally.skipped)),
-        ),
-        (
-            tally.unreached,
-            format!("{} unreached", words::count(tally.unreached)),
-        ),
-        (
-            tally.unknown,
-            format!("{} unknown", words::count(tally.unknown)),
-        ),
-        (
-            tally.invalid,
-            format!("{} invalid", words::count(tally.invalid)),
-        ),
-    ] {
-        if count > 0 {
-            ends.push(what);
-        }
-    }
-    ends.join(", ")
+        counted(tally.skipped, "skipped"),
+        counted(tally.unreached, "unreached"),
+        counted(tally.unknown, "unknown"),
+        counted(tally.invalid, "invalid"),
+    ];
+    let rest = rest.into_iter().filter(|(number, _)| *number > 0);
+    let good = plural(tally.ok, "good response");
+    let ends = std::iter::once(good).chain(rest.map(|(_, words)| words));
+    ends.collect::<Vec<_>>().join(", ")
 }
 
 /// How the job ended, in one sentence.

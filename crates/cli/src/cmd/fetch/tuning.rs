@@ -4,7 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
-use hecaton_fetch::job::{Hosts, Job, MinSpeed, Rate, Reach, StopAfter, bytes, read_hosts};
+use hecaton_fetch::job::{
+    Hosts, Job, MinSpeed, Network, Pace, Rate, Reach, StopAfter, bytes, read_hosts,
+};
 
 use super::arguments::{duration, set, set_some};
 
@@ -12,8 +14,8 @@ use super::arguments::{duration, set, set_some};
 #[derive(Args, Clone)]
 pub struct Tuning {
     /// Exit with status 3 if this is true of the finished job's counts, such as 'not_ok > 1 %', and otherwise with 0.
-    /// Terms can be combined, such as 'ok < 99 % or unknown > 0'; 'never' allows any number without a good response
-    /// [default: status 4 if an input has no good response]. If no input has one, the status is always 3.
+    /// Terms can be combined, such as 'ok < 99 % or unknown > 0'. 'never' accepts any number of inputs without a good
+    /// response [default: status 4 if an input has no good response]. If no input has one, the status is always 3.
     #[arg(long, value_name = "EXPRESSION")]
     fail_if: Option<String>,
     /// Maximum requests in flight [default: 200]
@@ -38,8 +40,8 @@ pub struct Tuning {
     /// Maximum retries for one host, as a share of its requests; ten are always allowed [default: 0.2]
     #[arg(long, allow_negative_numbers = true, value_name = "SHARE", help_heading = PACE)]
     retry_budget: Option<f64>,
-    /// Statuses to retry. 429 and 503 are retried until --wait-out has passed, and do not count as retries [default:
-    /// 429,502,503,504, and 520 to 527]
+    /// Statuses to retry besides 429, 502, 503, 504, and 520 to 527. 429 and 503 are retried until --wait-out has
+    /// passed, and do not count as retries [default: none besides]
     #[arg(long, value_name = "STATUS,…", value_delimiter = ',', help_heading = PACE)]
     retry_status: Option<Vec<u16>>,
     /// Pause a host after this many requests in a row without a response; 0 means never. A 502, 503 or 504 counts as no
@@ -59,7 +61,7 @@ pub struct Tuning {
     /// Maximum body bytes per second, from all hosts together, such as 20M [default: no limit].
     #[arg(long, value_name = "BYTES", value_parser = bytes::<u64>, help_heading = PACE)]
     max_bandwidth: Option<u64>,
-    /// Give up on a host after this many pauses [default: as many as --wait-out has time for].
+    /// Give up on a host after this many pauses [default: as many as fit into --wait-out].
     #[arg(long, value_name = "N", help_heading = PACE)]
     breaker_probes: Option<u32>,
     /// The longest pause that a host may request with Retry-After [default: 1h]
@@ -97,7 +99,7 @@ pub struct Tuning {
     /// Maximum redirects to follow; with 0 the redirect itself is recorded, and does not count as good [default: 5]
     #[arg(long, value_name = "N", help_heading = NETWORK)]
     redirects: Option<u32>,
-    /// Where redirects are followed to: site (the same host, with or without www.) or any [default: site].
+    /// Which redirects to follow: site (to the same host, with or without www.) or any [default: site].
     #[arg(long, value_name = "WHERE", value_parser = reach, help_heading = NETWORK)]
     redirects_to: Option<Reach>,
     /// Store cookies and send them back, while the command runs.
@@ -165,7 +167,11 @@ impl Tuning {
     pub fn change(&self, job: &mut Job) {
         set_some(&mut job.fail_if, &self.fail_if);
         set(&mut job.hosts, &self.hosts);
-        let pace = &mut job.pace;
+        self.change_pace(&mut job.pace);
+        self.change_network(&mut job.network);
+    }
+
+    fn change_pace(&self, pace: &mut Pace) {
         set(&mut pace.concurrency, &self.concurrency);
         set_some(&mut pace.per_host, &self.per_host);
         set_some(&mut pace.rate, &self.rate);
@@ -173,7 +179,11 @@ impl Tuning {
         pace.own_hosts |= self.i_own_these_hosts;
         set(&mut pace.retries, &self.retries);
         set(&mut pace.retry_budget, &self.retry_budget);
-        set(&mut pace.retry_statuses, &self.retry_status);
+        for status in self.retry_status.iter().flatten() {
+            if !pace.retry_statuses.contains(status) {
+                pace.retry_statuses.push(*status);
+            }
+        }
         set(&mut pace.breaker, &self.breaker);
         set(&mut pace.breaker_cooldown, &self.breaker_cooldown);
         set(&mut pace.wait_out, &self.wait_out);
@@ -184,7 +194,9 @@ impl Tuning {
         pace.robots |= self.robots;
         set_some(&mut pace.robots_name, &self.robots_name);
         set(&mut pace.max_crawl_delay, &self.max_crawl_delay);
-        let network = &mut job.network;
+    }
+
+    fn change_network(&self, network: &mut Network) {
         set(&mut network.timeout, &self.timeout);
         set(&mut network.connect_timeout, &self.connect_timeout);
         set_some(&mut network.first_byte_timeout, &self.first_byte_timeout);

@@ -119,25 +119,6 @@ fn work(
 }
 
 #[cfg(not(feature = "nats"))]
-pub fn run(arguments: &Arguments) -> Result<()> {
-    let Arguments {
-        home,
-        server,
-        parts,
-        threads,
-        resend_unknown,
-        watching,
-        quiet,
-    } = arguments;
-    let threads = threads.threads;
-    let _ = (
-        &home.folder,
-        &server.url,
-        parts,
-        threads,
-        resend_unknown,
-        watching,
-        quiet,
-    );
+pub fn run(_: &Arguments) -> Result<()> {
     super::without_nats("worker")
 }

@@ -69,7 +69,7 @@ fn time(seconds: f64) -> String {
 fn last(workers: &[Worker]) -> Option<String> {
     let here = workers.iter().filter(|worker| worker.is_here());
     let open = here.flat_map(|worker| &worker.snapshot.open);
-    // Of one that has no record yet nobody knows how long it takes: that is the longest.
+    // Nobody knows how long a part without records takes, so it counts as the longest.
     let left = |view: &&PartView| view.left().unwrap_or(f64::INFINITY);
     let slowest = open
         .filter(|view| view.tally.records < view.inputs)

@@ -5,10 +5,13 @@
 
 use std::io::{BufRead, BufReader, Read};
 
+use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
-use quick_xml::{Reader, XmlVersion};
+use quick_xml::name::ResolveResult;
+use quick_xml::reader::NsReader;
 
 use super::lines::{Line, LineReader};
+use crate::error::excerpt;
 
 mod walk;
 
@@ -99,7 +102,7 @@ impl Document {
             "rss" | "RDF" => Ok(Document::Rss),
             "feed" => Ok(Document::Atom),
             other => {
-                let other: String = other.chars().take(64).collect();
+                let other = excerpt(other, 64);
                 Err(format!(
                     "is no sitemap: its root element is <{other}>, and not urlset, sitemapindex, rss or feed"
                 ))
@@ -107,19 +110,27 @@ impl Document {
         }
     }
 
-    /// Whether an element at this depth, a child of an entry or not, has a location as its text.
-    fn has_location(self, tag: &BytesStart<'_>, depth: usize, is_in_entry: bool) -> bool {
-        let name = tag.local_name();
-        let prefix = tag.name().prefix();
+    /// Whether its pages are in entries.
+    fn is_feed(self) -> bool {
+        matches!(self, Document::Rss | Document::Atom)
+    }
+
+    /// Whether an element of its own namespace at this depth, a child of an entry or not, has a location as its text.
+    fn has_location(self, name: &str, depth: usize, is_in_entry: bool) -> bool {
         match self {
-            // The location of a page or a sitemap, but not of an image in a page.
-            Document::Pages | Document::Index => {
-                let is_ours = prefix.is_none_or(|it| it.as_ref() == "sm");
-                depth == 3 && name.as_ref() == "loc" && is_ours
-            }
-            Document::Rss => is_in_entry && name.as_ref() == "link" && prefix.is_none(),
+            Document::Pages | Document::Index => depth == 3 && name == "loc",
+            Document::Rss => is_in_entry && name == "link",
             Document::Atom => false,
         }
+    }
+}
+
+/// The namespace of an element, whatever its prefix. That of a prefix which nobody declared is the prefix.
+fn namespace<'a>(resolved: &'a ResolveResult<'_>) -> &'a str {
+    match resolved {
+        ResolveResult::Unbound => "",
+        ResolveResult::Bound(namespace) => namespace.0,
+        ResolveResult::Unknown(prefix) => prefix,
     }
 }
 
@@ -140,6 +151,9 @@ fn linked(tag: &BytesStart<'_>) -> Option<Loc> {
 #[derive(Default)]
 struct XmlState {
     document: Option<Document>,
+    /// The namespace of its root, or of the last entry of a feed. Locations of other namespaces are not pages: an image
+    /// of a page has one.
+    own: String,
     depth: usize,
     /// The depth of the `<item>` or `<entry>` that is open.
     entry: Option<usize>,
@@ -148,25 +162,37 @@ struct XmlState {
 }
 
 impl XmlState {
-    fn start(&mut self, tag: &BytesStart<'_>, found: &mut dyn FnMut(Listed)) -> Result<(), String> {
+    fn start(
+        &mut self,
+        tag: &BytesStart<'_>,
+        namespace: &str,
+        found: &mut dyn FnMut(Listed),
+    ) -> Result<(), String> {
         let name = tag.local_name();
         let document = match self.document {
             Some(document) => document,
-            None => *self.document.insert(Document::of(name.as_ref())?),
+            None => {
+                self.own = namespace.to_owned();
+                *self.document.insert(Document::of(name.as_ref())?)
+            }
         };
+        let is_own = self.own == namespace;
         if let Some((_, loc)) = &mut self.loc {
             loc.fault = Some("has an element inside");
         }
         let is_in_entry = self.entry.is_some_and(|at| at == self.depth);
         self.depth += 1;
         match name.as_ref() {
-            "link" if document == Document::Atom && is_in_entry => {
+            "link" if document == Document::Atom && is_in_entry && is_own => {
                 linked(tag)
                     .iter()
                     .for_each(|loc| give(loc, document, found));
             }
-            "item" | "entry" if self.entry.is_none() => self.entry = Some(self.depth),
-            _ if document.has_location(tag, self.depth, is_in_entry) => {
+            "item" | "entry" if document.is_feed() && self.entry.is_none() => {
+                self.entry = Some(self.depth);
+                self.own = namespace.to_owned();
+            }
+            name if is_own && document.has_location(name, self.depth, is_in_entry) => {
                 self.loc = Some((self.depth, Loc::default()));
             }
             _ => {}
@@ -210,7 +236,7 @@ impl Loc {
 }
 
 fn xml(reader: impl BufRead, found: &mut dyn FnMut(Listed)) -> Result<(), String> {
-    let mut reader = Reader::from_reader(reader);
+    let mut reader = NsReader::from_reader(reader);
     let mut buffer = Vec::new();
     let mut state = XmlState::default();
     loop {
@@ -222,9 +248,13 @@ fn xml(reader: impl BufRead, found: &mut dyn FnMut(Listed)) -> Result<(), String
             Event::Eof if state.depth > 0 => return Err("ends in the middle".to_owned()),
             Event::Eof if state.document.is_none() => return Err("has no root element".to_owned()),
             Event::Eof => return Ok(()),
-            Event::Start(tag) => state.start(&tag, found)?,
+            Event::Start(tag) => {
+                let (resolved, _) = reader.resolver().resolve_element(tag.name());
+                state.start(&tag, namespace(&resolved), found)?;
+            }
             Event::Empty(tag) => {
-                state.start(&tag, found)?;
+                let (resolved, _) = reader.resolver().resolve_element(tag.name());
+                state.start(&tag, namespace(&resolved), found)?;
                 state.end(found);
             }
             Event::End(_) => state.end(found),

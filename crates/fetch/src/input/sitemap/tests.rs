@@ -75,6 +75,56 @@ fn feeds_are_sitemaps_and_other_documents_are_none() {
 }
 
 #[test]
+fn a_prefix_says_nothing_and_a_namespace_does() {
+    let own = "xmlns:ns0='http://www.sitemaps.org/schemas/sitemap/0.9'";
+    let pages =
+        format!("<ns0:urlset {own}><ns0:url><ns0:loc>http://a/1</ns0:loc></ns0:url></ns0:urlset>");
+    let index = format!(
+        "<ns0:sitemapindex {own}><ns0:sitemap><ns0:loc>http://a/1</ns0:loc></ns0:sitemap></ns0:sitemapindex>"
+    );
+    let one = [page("http://a/1")];
+    for (document, expected) in [
+        (&*pages, &one[..]),
+        (&index, &[Listed::Sitemap("http://a/1".to_owned())]),
+        // Undeclared, of an older protocol, and with two prefixes for one namespace.
+        (
+            "<sm:urlset><sm:url><sm:loc>http://a/1</sm:loc></sm:url></sm:urlset>",
+            &one,
+        ),
+        (
+            "<g:urlset xmlns:g='http://www.google.com/schemas/sitemap/0.84'><g:url><g:loc>http://a/1</g:loc></g:url></g:urlset>",
+            &one,
+        ),
+        (
+            "<urlset xmlns='s' xmlns:x='s'><url><x:loc>http://a/1</x:loc></url></urlset>",
+            &one,
+        ),
+        (
+            "<x:urlset xmlns:x='s' xmlns='i'><x:url><loc>http://a/no</loc><x:loc>http://a/1</x:loc></x:url></x:urlset>",
+            &one,
+        ),
+        (
+            "<urlset xmlns='s'><url><loc xmlns='i'>http://a/no</loc><loc>http://a/1</loc></url></urlset>",
+            &one,
+        ),
+        (
+            "<r:RDF xmlns:r='r' xmlns:p='p'><p:item><r:link>http://a/no</r:link><p:link>http://a/1</p:link></p:item></r:RDF>",
+            &one,
+        ),
+        (
+            "<a:feed xmlns:a='a' xmlns:o='o'><a:entry><o:link href='http://a/no'/><a:link href='http://a/1'/></a:entry></a:feed>",
+            &one,
+        ),
+    ] {
+        assert_eq!(
+            listed(document.as_bytes()),
+            (expected.to_vec(), Ok(())),
+            "{document}"
+        );
+    }
+}
+
+#[test]
 fn a_bomb_is_not_read_to_its_end() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(b"<urlset><url><loc>http://a/1</loc></url><url><loc>")

@@ -5,6 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use bytes::Bytes;
 
 use super::{Listed, read};
+use crate::error::excerpt;
 use crate::host::Host;
 use crate::input::plain::only_url;
 use crate::input::{EXCERPT, Entry, InputError};
@@ -146,7 +147,7 @@ impl<F> Walk<F> {
         self.found.push_back(Entry::Invalid(Invalid {
             number,
             line,
-            text: text.chars().take(EXCERPT).collect(),
+            text: excerpt(&text, EXCERPT).to_owned(),
             reason,
         }));
     }

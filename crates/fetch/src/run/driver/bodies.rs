@@ -15,6 +15,7 @@ use crate::run::batches::Batches;
 use crate::run::fate::End;
 use crate::run::keep::Keeper;
 use crate::run::part::{OpenPart, Pending};
+use crate::run::unrequested::Refusal;
 use crate::sink::{Partial, Whole};
 
 /// A try that brought so many new bytes of a body that can be resumed is not counted.
@@ -57,16 +58,6 @@ pub(super) enum Came {
     Again(Outcome),
     /// The body is of no use.
     Refused(Response, Refusal),
-}
-
-/// Why a body is of no use.
-pub(super) struct Refusal {
-    /// How the attempt ended.
-    pub end: End,
-    /// The kind of the error in the record.
-    pub kind: &'static str,
-    /// Its sentence.
-    pub why: String,
 }
 
 impl Bodies {
@@ -328,7 +319,7 @@ impl Driver<'_> {
 
     /// Counts a piece that came, and has its request read no more until its host's bandwidth allows it.
     fn hold_back(&mut self, slot: u32, length: usize) {
-        let Some(flight) = self.flights[slot as usize].as_ref() else {
+        let Some(flight) = self.flights.get(slot) else {
             return;
         };
         let mut open = self.open.iter().filter(|part| flight.is_of(part));
@@ -362,7 +353,7 @@ impl Driver<'_> {
         if self.robots.has(slot) {
             return Ok(!self.robots.take_part(slot, &part));
         }
-        let flight = self.flights[slot as usize].as_ref();
+        let flight = self.flights.get(slot);
         let number = flight.map_or(0, |flight| flight.pending.planned.number);
         let is_of = |part: &&mut OpenPart| flight.is_some_and(|flight| flight.is_of(part));
         let open = self.open.iter_mut().find(is_of);
@@ -399,7 +390,7 @@ impl Driver<'_> {
         slot: u32,
         request: Request,
     ) -> std::result::Result<(), String> {
-        let Some(flight) = self.flights[slot as usize].as_ref() else {
+        let Some(flight) = self.flights.get(slot) else {
             return Ok(());
         };
         let planned = &flight.pending.planned;

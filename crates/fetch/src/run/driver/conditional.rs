@@ -1,6 +1,6 @@
 //! `again --if-changed`: requests that name the version that the job has.
 
-use hecaton::{Request, Response};
+use hecaton::Request;
 
 use super::Flight;
 use crate::job::{Job, split_header};
@@ -15,19 +15,37 @@ const CONDITIONS: [&str; 5] = [
     "range",
 ];
 
-/// Whether the requests of a job have conditions of their own, which then are the only ones.
-pub(super) fn has_own(job: &Job) -> bool {
-    let names = job.request.headers.iter();
-    let mut names = names.filter_map(|header| Some(split_header(header).ok()?.0));
-    names.any(|name| {
-        CONDITIONS
-            .iter()
-            .any(|known| name.eq_ignore_ascii_case(known))
-    })
+/// Which kinds of headers a job sets by itself.
+pub(super) struct OwnHeaders {
+    /// Whether requests have conditions of their own, which then are the only ones.
+    pub conditions: bool,
+    /// Whether a request may name a version, which a 304 then says still holds.
+    pub version: bool,
+    /// Whether a request may ask for a part of a body.
+    pub range: bool,
+}
+
+impl OwnHeaders {
+    /// Those of a job.
+    pub fn of(job: &Job) -> OwnHeaders {
+        let of_job = job.request.headers.iter();
+        let of_hosts = job.hosts.values().flat_map(|host| &host.headers);
+        let all = of_job.clone().chain(of_hosts);
+        OwnHeaders {
+            conditions: names_one_of(of_job, &CONDITIONS),
+            version: names_one_of(all.clone(), &["if-none-match", "if-modified-since"]),
+            range: names_one_of(all, &["range"]),
+        }
+    }
+}
+
+fn names_one_of<'a>(headers: impl Iterator<Item = &'a String>, known: &[&str]) -> bool {
+    let mut names = headers.filter_map(|header| Some(split_header(header).ok()?.0));
+    names.any(|name| known.iter().any(|known| name.eq_ignore_ascii_case(known)))
 }
 
 /// The version that a request for this URL may name: the validators of one URL say nothing of another.
-fn version<'a>(flight: &'a Flight, url: &str) -> Option<&'a Version> {
+pub(super) fn version<'a>(flight: &'a Flight, url: &str) -> Option<&'a Version> {
     let version = flight.pending.planned.earlier.as_ref()?.version.as_ref()?;
     let same = |url: &str| url.split('#').next().map(str::to_owned);
     (same(&version.url) == same(url)).then_some(version)
@@ -53,10 +71,4 @@ pub(super) fn request(request: Request, flight: &Flight, url: &str) -> Result<Re
         let added = request.header(name, value.as_bytes());
         added.map_err(|error| error.to_string())
     })
-}
-
-/// Whether a response says that the version still holds: then whether that was good.
-pub(super) fn holds(flight: &Flight, url: &str, response: &Response) -> Option<bool> {
-    let version = version(flight, url).filter(|_| response.status() == 304)?;
-    Some(version.ok)
 }

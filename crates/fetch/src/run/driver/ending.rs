@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use super::bodies::{Came, Refusal};
-use super::settling::{Last, Stored};
-use super::{Driver, Flight};
+use super::bodies::Came;
+use super::settling::{Last, Stored, is_unsent};
+use super::{Driver, Flight, conditional};
 use crate::error::Result;
 use crate::request::Rendered;
 use crate::run::batches::Blame;
@@ -12,7 +12,13 @@ use crate::run::fate::{End, Fate, Left, Purpose, Then, fate, wait};
 use crate::run::hosts::{Change, Ended, Span};
 use crate::run::keep::Arrived;
 use crate::run::line::kind_name;
+use crate::run::part::Overrun;
+use crate::run::unrequested::{Refusal, unrequested};
 use crate::run::watch::News;
+
+/// How often a connection may be refused to a request beside others without counting as a try. As often as the number of
+/// them can be halved, from the most that a host gets.
+const MOST_REFUSED: u32 = 8;
 
 impl Driver<'_> {
     pub(super) fn ended(&mut self, slot: u32, outcome: hecaton::Outcome) -> Result<()> {
@@ -22,11 +28,7 @@ impl Driver<'_> {
             self.bodies.drop_body(slot);
             return Ok(());
         };
-        let length = outcome.as_ref().map_or(0, |response| response.body().len());
-        self.shared.bandwidth.came(length, now);
-        if let Some(bandwidth) = self.open[index].hosts.bandwidth(flight.host) {
-            bandwidth.came(length, now);
-        }
+        self.note_bytes(&flight, index, &outcome, now);
         let came = self.bodies.ended(slot, outcome, &mut flight.pending);
         let (end, outcome, body) = self.seen(slot, came, &flight, now);
         let fate = self.fate(end, &flight, &outcome);
@@ -36,6 +38,9 @@ impl Driver<'_> {
             Then::Record => Then::Record,
             then => then.within(self.left(&flight, index, now)),
         };
+        if let (Then::Later, Some(overrun)) = (fate.then, &mut flight.pending.overrun) {
+            overrun.last = now;
+        }
         match then {
             Then::Record if flight.pending.is_robots => {
                 self.robots_received(&flight, index, &outcome, &robots);
@@ -54,6 +59,15 @@ impl Driver<'_> {
         }
     }
 
+    /// Counts the bytes of a body that came whole, for the bandwidth of the job and of the host.
+    fn note_bytes(&self, flight: &Flight, index: usize, outcome: &hecaton::Outcome, now: Instant) {
+        let length = outcome.as_ref().map_or(0, |response| response.body().len());
+        self.shared.bandwidth.came(length, now);
+        if let Some(bandwidth) = self.open[index].hosts.bandwidth(flight.host) {
+            bandwidth.came(length, now);
+        }
+    }
+
     /// How an attempt ended, with its outcome and its body.
     fn seen(
         &mut self,
@@ -67,14 +81,7 @@ impl Driver<'_> {
                 return (End::Continued, outcome, Stored::Whole(Arrived::default()));
             }
             Came::Outcome(outcome, whole) => {
-                let arrived = Arrived::new(whole);
-                let (end, body) = match self.difference(flight, &outcome, &arrived) {
-                    None => (End::of(&outcome, SystemTime::now), Stored::Whole(arrived)),
-                    Some(refusal) => {
-                        arrived.whole.into_iter().for_each(|whole| whole.discard());
-                        (refusal.end, Stored::Refused(refusal))
-                    }
-                };
+                let (end, body) = self.examined(flight, &outcome, Arrived::new(whole));
                 (end, outcome, body)
             }
             Came::Refused(response, refusal) => {
@@ -94,7 +101,51 @@ impl Driver<'_> {
         }
     }
 
-    /// How a body differs from the checksum that its input names, if it does.
+    /// How an attempt ended whose body came to its end, and what the body is good for.
+    fn examined(
+        &self,
+        flight: &Flight,
+        outcome: &hecaton::Outcome,
+        arrived: Arrived,
+    ) -> (End, Stored) {
+        let end = || End::of(outcome, SystemTime::now);
+        if let Some(was_good) = self.unchanged(flight, outcome) {
+            return (end(), Stored::Unchanged(was_good));
+        }
+        let refusal = self.unrequested(flight, outcome);
+        match refusal.or_else(|| self.difference(flight, outcome, &arrived)) {
+            None => (end(), Stored::Whole(arrived)),
+            Some(refusal) => {
+                arrived.whole.into_iter().for_each(|whole| whole.discard());
+                (refusal.end, Stored::Refused(refusal))
+            }
+        }
+    }
+
+    /// Whether the response that the job has was good, if this one says that it still holds.
+    fn unchanged(&self, flight: &Flight, outcome: &hecaton::Outcome) -> Option<bool> {
+        let is_304 = |response: &hecaton::Response| response.status() == 304;
+        if self.own.conditions || !outcome.as_ref().is_ok_and(is_304) {
+            return None;
+        }
+        let rendered = self.maker.render(&flight.pending.planned.held).ok()?;
+        let version = conditional::version(flight, flight.url(&rendered))?;
+        Some(version.ok)
+    }
+
+    /// Refuses a part of a body if the request did not ask for a part, and a 304 if it named no version.
+    fn unrequested(&self, flight: &Flight, outcome: &hecaton::Outcome) -> Option<Refusal> {
+        let response = outcome.as_ref().ok()?;
+        let refusal = unrequested(response.status(), response.headers())?;
+        let asked = match refusal.end {
+            End::NotModified => self.own.version,
+            _ => self.own.range,
+        };
+        Some(refusal).filter(|_| flight.pending.is_robots || !asked)
+    }
+
+    /// How a body differs from the checksum that its input names, if it does. The body of a response with another status
+    /// stands for the input only if it is good, which its keeper knows.
     fn difference(
         &self,
         flight: &Flight,
@@ -103,10 +154,9 @@ impl Driver<'_> {
     ) -> Option<Refusal> {
         let response = outcome.as_ref().ok()?;
         let planned = &flight.pending.planned;
-        let has_body = matches!(response.status(), 200..=203 | 205..=299);
-        let why = match has_body {
-            true => self.keeper.difference(planned, response, arrived)?,
-            false => return None,
+        let why = match response.status() {
+            200..=299 => self.keeper.difference(planned, response, arrived)?,
+            _ => return None,
         };
         let is_head = |rendered: Rendered<'_>| rendered.method == "HEAD";
         if self.maker.render(&planned.held).is_ok_and(is_head) {
@@ -121,8 +171,7 @@ impl Driver<'_> {
             true => Purpose::Side,
             false => Purpose::Input,
         };
-        let is_unsent = outcome.as_ref().is_err_and(|error| !error.sent());
-        let may_repeat = flight.may_repeat || is_unsent;
+        let may_repeat = flight.may_repeat || is_unsent(outcome);
         fate(end, purpose, may_repeat, &self.job.pace.retry_statuses)
     }
 
@@ -165,12 +214,15 @@ impl Driver<'_> {
     fn left(&self, flight: &Flight, index: usize, now: Instant) -> Left {
         let (pending, pace) = (&flight.pending, &self.job.pace);
         let hosts = &self.open[index].hosts;
-        let waits = pending.overrun.map(|(since, _)| now - since);
+        let overrun = pending.overrun;
+        let waits = overrun.map(|overrun| now - overrun.since);
         Left {
             is_down: hosts.is_down(flight.host),
             has_tries: pending.tries() <= pace.retries && hosts.may_retry(flight.host),
             has_time: waits.is_none_or(|waits| waits < pace.wait_out)
                 && !hosts.is_given_up(flight.host),
+            has_host: overrun.is_some_and(|at| hosts.has_worked_since(flight.host, at.last)),
+            is_crowded: pending.refused < MOST_REFUSED && hosts.is_crowded(flight.host),
             has_reconnected: pending.has_reconnected,
             has_differed: pending.has_differed,
         }
@@ -191,9 +243,19 @@ impl Driver<'_> {
                 let at = now + wait(pending.attempts);
                 part.again(host, pending, at);
             }
+            Then::Apart => {
+                pending.refused += 1;
+                let at = now + wait(pending.refused);
+                part.later(host, pending, at);
+            }
             Then::Later => {
-                let (since, times) = pending.overrun.unwrap_or((now, 0));
-                pending.overrun = Some((since, times + 1));
+                let overrun = pending.overrun.get_or_insert(Overrun {
+                    since: now,
+                    last: now,
+                    times: 0,
+                });
+                let times = overrun.times;
+                overrun.times += 1;
                 part.later(host, pending, now + wait(times));
             }
             Then::Fewer => part.later(host, pending, now + wait(1)),
@@ -232,15 +294,19 @@ fn sentence(host: &str, change: &Change, outcome: &hecaton::Outcome) -> Option<S
             rounded(*rest)
         )),
         Change::GivenUp(after) => Some(format!(
-            "{host}: given up after it was down for {}, {last}; its other inputs are unreached, and `again` sends them",
+            "{host}: given up after {} without a good answer, {last}; its other inputs are unreached, and `again` sends them",
             rounded(*after)
         )),
         // Short pauses are usual; only long ones are reported.
-        Change::Paused(pause) if *pause >= Duration::from_secs(5) => Some(format!(
+        Change::Paused(pause, _) if *pause < Duration::from_secs(5) => None,
+        Change::Paused(pause, Some(_)) => Some(format!(
             "{host}: the server requests a pause of {}",
             rounded(*pause)
         )),
-        Change::Paused(_) => None,
+        Change::Paused(pause, None) => Some(format!(
+            "{host}: no good answer, {last}; the next request is sent in {}",
+            rounded(*pause)
+        )),
     }
 }
 

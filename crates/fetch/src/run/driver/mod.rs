@@ -1,5 +1,6 @@
 //! The loop of a thread, with a module for each task:
 //!
+//! - `flights`: the requests in flight
 //! - `sending`: the next requests; `ending`: what follows their outcomes; `settling`: their records
 //! - `bodies` and `receiving`: large bodies
 //! - `conditional`: responses that may be unchanged; `next_page`: further pages; `robots`: robots.txt
@@ -9,6 +10,7 @@ mod bodies;
 mod closing;
 mod conditional;
 mod ending;
+mod flights;
 mod next_page;
 mod receiving;
 mod reporting;
@@ -20,25 +22,26 @@ mod speed;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use hecaton::Reactor;
 
+use self::conditional::OwnHeaders;
+use self::flights::{Flight, Flights};
 use super::bandwidth::Bandwidth;
 use super::batches::Batches;
 use super::body_name::BodyName;
 use super::keep::Keeper;
 use super::line::RecordWriter;
 use super::pages::Paging;
-use super::part::{OpenPart, Pending};
+use super::part::OpenPart;
 use super::slots::ThreadSlots;
-use super::supply::SharedSupply;
 use super::threads::{Shared, Work};
 use super::watch::News;
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::{Folder, InputFile, Plan};
-use crate::request::{Maker, Naming, Rendered};
+use crate::request::{Maker, Naming};
 use crate::segment::{Announced, Report, Tally, Writer};
 
 /// The longest wait before the loop looks around.
@@ -63,32 +66,6 @@ pub struct Ended {
     pub is_over: bool,
 }
 
-/// A request that was started and has not ended.
-struct Flight {
-    part: u32,
-    /// Which attempt at the part it belongs to: a part may be left, and come again.
-    attempt: u32,
-    host: u32,
-    pending: Pending,
-    /// Whether it may be sent again when nobody knows what became of it.
-    may_repeat: bool,
-    /// When it was sent, once it was.
-    begun: SystemTime,
-    started: Instant,
-}
-
-impl Flight {
-    /// The URL of the request: where redirects led, or that of its input.
-    fn url<'a>(&'a self, rendered: &'a Rendered<'_>) -> &'a str {
-        let onward = self.pending.onward.as_deref();
-        onward.map_or(&*rendered.url, |onward| &onward.url)
-    }
-
-    fn is_of(&self, part: &OpenPart) -> bool {
-        (self.part, self.attempt) == (part.number, part.attempt)
-    }
-}
-
 /// The requests of a thread, and the parts that they belong to.
 pub struct Driver<'a> {
     shared: &'a Shared<'a>,
@@ -110,17 +87,13 @@ pub struct Driver<'a> {
     records: RecordWriter,
     file: InputFile,
     keeper: Keeper,
-    /// Hands out parts.
-    supply: &'a SharedSupply,
     /// Parts that are worked on, in the order they were opened.
     open: Vec<OpenPart>,
     /// Parts whose earlier worker is still leaving them.
     announced: Vec<Announced>,
     /// Parts that are being finalized, with their tallies.
     finishing: HashMap<u32, Tally>,
-    flights: Vec<Option<Flight>>,
-    free: Vec<u32>,
-    in_flight: usize,
+    flights: Flights,
     /// Flights that wait until their intents are on the disk, by ticket.
     intending: HashMap<u64, Vec<u32>>,
     ticket: u64,
@@ -130,8 +103,7 @@ pub struct Driver<'a> {
     bodies: bodies::Bodies,
     /// Requests that read no more until the bandwidth of their host allows it.
     held: Vec<(u32, Arc<Bandwidth>)>,
-    /// Whether the requests of the job have conditions of their own.
-    has_conditions: bool,
+    own: OwnHeaders,
     /// How pages are followed, if they are.
     paging: Option<Paging>,
     ended: Ended,
@@ -142,55 +114,53 @@ pub struct Driver<'a> {
     looked: Instant,
 }
 
+fn reactor() -> Result<Reactor> {
+    Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))
+}
+
+/// The keeper of a job, for the requests of this run.
+fn keeper(shared: &Shared<'_>) -> Result<Keeper> {
+    let Work {
+        folder, job, plan, ..
+    } = shared.work;
+    let keeper = Keeper::new(job, folder, plan.round.as_deref())?;
+    let name = BodyName::new(&job.results, Some(&plan.columns))?;
+    Ok(keeper.for_run(name, shared.proxies.are_none()))
+}
+
 impl<'a> Driver<'a> {
     /// The driver of the thread with this number.
     ///
     /// # Errors
     /// When the system has no reactor or no thread for it, or the plan cannot be read.
     pub fn new(shared: &'a Shared<'a>, number: usize, news: Sender<News>) -> Result<Driver<'a>> {
-        let Work {
-            folder, job, plan, ..
-        } = shared.work;
-        let reactor =
-            Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
-        let now = Instant::now();
-        let keeper = Keeper::new(
-            &job.results,
-            job.network.decode,
-            folder,
-            plan.round.as_deref(),
-        )?
-        .for_reading(job.request.next.is_some())
-        .for_direct(shared.proxies.are_none())
-        .for_names(BodyName::new(&job.results, Some(&plan.columns))?);
+        let Work { job, plan, .. } = shared.work;
+        let keeper = keeper(shared)?;
+        let maker = Maker::new(&job.request, &plan.columns, plan.job)?;
         Ok(Driver {
             shared,
-            folder,
+            folder: shared.work.folder,
             job,
             plan,
             number,
             news,
-            reactor,
+            reactor: reactor()?,
             batch: Batches::new(&shared.clients, &shared.proxies, job.pace.concurrency)?,
             max_in_flight: job.pace.concurrency,
             slots: shared.slots.of_thread(),
             writer: Writer::start()?,
-            maker: Maker::new(&job.request, &plan.columns, plan.job)?
-                .for_hosts(&job.request, &job.hosts)?,
+            maker: maker.for_hosts(&job.request, &job.hosts)?,
             records: RecordWriter::default(),
-            file: InputFile::open(folder)?,
+            file: InputFile::open(shared.work.folder)?,
             bodies: bodies::Bodies::new(job, &keeper, shared.threads),
             held: Vec::new(),
-            has_conditions: conditional::has_own(job),
+            own: OwnHeaders::of(job),
             paging: Paging::new(job)?,
             keeper,
-            supply: &shared.supply,
             open: Vec::new(),
             announced: Vec::new(),
             finishing: HashMap::new(),
-            flights: Vec::new(),
-            free: Vec::new(),
-            in_flight: 0,
+            flights: Flights::default(),
             intending: HashMap::new(),
             ticket: 0,
             robots: robots::RobotsFiles::default(),
@@ -198,8 +168,8 @@ impl<'a> Driver<'a> {
             ended: Ended::default(),
             parts_done: 0,
             found: 0,
-            reported: now,
-            looked: now,
+            reported: Instant::now(),
+            looked: Instant::now(),
         })
     }
 
@@ -220,13 +190,13 @@ impl<'a> Driver<'a> {
             self.look_around()?;
             self.receive_reports()?;
             let next = if is_stopping { None } else { self.start()? };
-            self.write_due(is_stopping && self.in_flight == 0)?;
+            self.write_due(is_stopping && self.flights.count() == 0)?;
             self.close_done()?;
             let idle = self.open.is_empty()
                 && self.announced.is_empty()
                 && self.finishing.is_empty()
-                && self.supply.is_over();
-            if idle || is_stopping && self.in_flight == 0 && self.finishing.is_empty() {
+                && self.shared.supply.is_over();
+            if idle || is_stopping && self.flights.count() == 0 && self.finishing.is_empty() {
                 return Ok(());
             }
             self.wait(next, &mut outcomes);
@@ -264,7 +234,7 @@ impl<'a> Driver<'a> {
                     true => self.ended.tally.add(&tally),
                     false => self.gone(number),
                 }
-                self.supply.left(number);
+                self.shared.supply.left(number);
                 self.parts_done += 1;
             }
         }
@@ -312,7 +282,7 @@ impl<'a> Driver<'a> {
         self.batch.abort();
         self.report();
         self.ended.is_over =
-            self.open.is_empty() && self.announced.is_empty() && self.supply.is_over();
+            self.open.is_empty() && self.announced.is_empty() && self.shared.supply.is_over();
         let reports = self.writer.end();
         driven?;
         for report in reports {

@@ -41,7 +41,7 @@ impl Driver<'_> {
         let progress = Progress {
             tally,
             parts_done: self.parts_done,
-            in_flight: self.in_flight as u64,
+            in_flight: self.flights.count() as u64,
             found: self.found,
             open: self.open.iter().map(|part| part.view(now)).collect(),
             hosts: hosts

@@ -11,6 +11,7 @@ use crate::plan::Content;
 use crate::request::{Naming, Onward, RedirectLimits, Rendered, Step, step};
 use crate::robots::{MOST, Robots};
 use crate::run::batches::Batches;
+use crate::run::unrequested;
 
 /// Redirects of a robots.txt that are followed.
 const REDIRECTS: RedirectLimits = RedirectLimits {
@@ -85,7 +86,7 @@ fn leads(flight: &Flight, outcome: &Outcome) -> Option<Onward> {
     let earlier = flight.pending.onward.as_deref();
     match step(status, headers, &rendered, earlier, REDIRECTS) {
         Step::To(onward) => Some(onward),
-        Step::Stay | Step::Refused(..) => None,
+        Step::Stay | Step::Refused(..) | Step::Response(..) => None,
     }
 }
 
@@ -103,7 +104,11 @@ impl Driver<'_> {
             return;
         }
         let robot = self.naming.of(self.open[index].hosts.name(flight.host));
-        let status = outcome.as_ref().ok().map(hecaton::Response::status);
+        let is_whole = |response: &&hecaton::Response| {
+            unrequested(response.status(), response.headers()).is_none()
+        };
+        let whole = outcome.as_ref().ok().filter(is_whole);
+        let status = whole.map(hecaton::Response::status);
         let robots = Robots::of_response(status, file, robot);
         self.open[index].heed(flight.host, robots, &self.maker, &mut self.records);
     }

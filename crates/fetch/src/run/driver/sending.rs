@@ -11,10 +11,11 @@ use crate::plan::Content;
 use crate::record::Outcome;
 use crate::request::Rendered;
 use crate::robots::Robots;
-use crate::run::hosts::Next;
+use crate::run::hosts::{Ended, Next};
 use crate::run::limits::{Common, PartLimits};
 use crate::run::line::{Sent, Unsent};
 use crate::run::part::{OpenPart, Pending, Reading};
+use crate::run::reasons::{Seen, unsent};
 use crate::run::supply::worker_name;
 use crate::segment::{Announced, announce};
 
@@ -58,7 +59,7 @@ impl Driver<'_> {
             return Ok(Some(now + pause));
         }
         let mut starting = Starting::default();
-        while self.in_flight < self.max_in_flight {
+        while self.flights.count() < self.max_in_flight {
             starting.has_slot = starting.has_slot || self.slots.take();
             if !starting.has_slot {
                 starting.lacks_slot = true;
@@ -132,7 +133,7 @@ impl Driver<'_> {
     fn write_intents(&mut self, intents: HashMap<u32, Vec<u32>>) {
         for (part, slots) in intents {
             self.ticket += 1;
-            let numbers = slots.iter().filter_map(|slot| self.flight(*slot));
+            let numbers = slots.iter().filter_map(|slot| self.flights.get(*slot));
             let numbers = numbers
                 .map(|flight| flight.pending.planned.number)
                 .collect();
@@ -148,22 +149,18 @@ impl Driver<'_> {
             return part.skip_robots(host);
         }
         let rendered = self.maker.render(&pending.planned.held);
-        let unsent = Unsent {
-            outcome: Outcome::Unreached,
-            why: "its host was down",
+        let seen = match part.hosts.is_gated(host) {
+            true => Seen::NoRobots,
+            false => Seen::GivenUp(part.hosts.last(host).unwrap_or(Ended::Badly)),
         };
         let (planned, rendered) = (&pending.planned, rendered.as_ref().ok());
         part.unsent(
             &mut self.records,
             planned,
             rendered,
-            unsent,
+            unsent(seen),
             &pending.sent(),
         );
-    }
-
-    pub(super) fn flight(&self, slot: u32) -> Option<&Flight> {
-        self.flights[slot as usize].as_ref()
     }
 
     /// Takes on another part, or announces that it will; false if there is none, or there are enough.
@@ -178,7 +175,7 @@ impl Driver<'_> {
         if self.open.len() + self.announced.len() >= self.shared.most_open {
             return Ok(false);
         }
-        let Some(number) = self.supply.next() else {
+        let Some(number) = self.shared.supply.next() else {
             return Ok(false);
         };
         self.plan.part(number)?;
@@ -202,7 +199,7 @@ impl Driver<'_> {
             sites: (self.job.pace.robots).then(|| shared.work.options.sites.clone()),
             bandwidths: shared.host_bandwidths.clone(),
         };
-        let limits = PartLimits::new(self.job, part.shard)?.sharing(common);
+        let limits = PartLimits::new(self.job, part.shard, common)?;
         let open = OpenPart::open(self.folder, part, &claim, limits, &self.keeper)?;
         self.found += open.tally.records;
         self.writer.open(claim, self.folder);
@@ -214,7 +211,7 @@ impl Driver<'_> {
     fn done_elsewhere(&mut self, number: u32) {
         self.parts_done += 1;
         self.ended.elsewhere.push(number);
-        self.supply.left(number);
+        self.shared.supply.left(number);
     }
 
     /// Divides the memory for waiting inputs among all groups of hosts that are read side by side.
@@ -244,26 +241,16 @@ impl Driver<'_> {
         pending.is_intended |= needs_intent;
         let (number, attempt) = (part.number, part.attempt);
         part.in_flight += 1;
-        self.in_flight += 1;
         let flight = Flight {
             part: number,
             attempt,
             host,
             pending,
             may_repeat,
-            begun: SystemTime::UNIX_EPOCH,
+            begun: None,
             started: now,
         };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.flights[slot as usize] = Some(flight);
-                slot
-            }
-            None => {
-                self.flights.push(Some(flight));
-                self.flights.len() as u32 - 1
-            }
-        };
+        let slot = self.flights.put(flight);
         match needs_intent {
             true => intents.entry(number).or_default().push(slot),
             false => self.send(slot),
@@ -272,7 +259,7 @@ impl Driver<'_> {
 
     /// Sends what is in a slot, unless its part has gone meanwhile.
     pub(super) fn send(&mut self, slot: u32) {
-        let Some(flight) = &mut self.flights[slot as usize] else {
+        let Some(flight) = self.flights.get_mut(slot) else {
             return;
         };
         let may_send = |part: &OpenPart| flight.is_of(part) && part.leaves_at.is_none();
@@ -281,25 +268,12 @@ impl Driver<'_> {
             return;
         }
         let now = Instant::now();
-        (flight.begun, flight.started) = (SystemTime::now(), now);
-        let Some(flight) = self.flight(slot) else {
+        (flight.begun, flight.started) = (Some(SystemTime::now()), now);
+        let Some(flight) = self.flights.get(slot) else {
             return;
         };
-        let planned = &flight.pending.planned;
         let (is_robots, is_own) = (flight.pending.is_robots, flight.pending.is_own);
-        let (request, host) = match (is_robots, &planned.held) {
-            (true, Content::Url(url)) => {
-                let request = robots::request(&self.naming, url, self.job.network.timeout);
-                (request, self.maker.host_of(url))
-            }
-            _ => match self.maker.render(&planned.held) {
-                Ok(rendered) => {
-                    let host = self.maker.host_of(flight.url(&rendered));
-                    (self.request(flight, &rendered), host)
-                }
-                Err(why) => (Err(why), None),
-            },
-        };
+        let (request, host) = self.request_and_host(flight);
         self.batch.choose(slot, host, is_own, now);
         match request {
             Ok(request) if is_robots => {
@@ -315,7 +289,27 @@ impl Driver<'_> {
         }
     }
 
-    /// The engine's request of a flight.
+    /// The engine's request of a flight, or why there is none, and the settings of its host if that has its own.
+    fn request_and_host(
+        &self,
+        flight: &Flight,
+    ) -> (std::result::Result<Request, String>, Option<usize>) {
+        match (flight.pending.is_robots, &flight.pending.planned.held) {
+            (true, Content::Url(url)) => {
+                let request = robots::request(&self.naming, url, self.job.network.timeout);
+                (request, self.maker.host_of(url))
+            }
+            (_, held) => match self.maker.render(held) {
+                Ok(rendered) => {
+                    let host = self.maker.host_of(flight.url(&rendered));
+                    (self.request(flight, &rendered), host)
+                }
+                Err(why) => (Err(why), None),
+            },
+        }
+    }
+
+    /// The engine's request of a flight, an input's.
     fn request(
         &self,
         flight: &Flight,
@@ -326,7 +320,7 @@ impl Driver<'_> {
             Some(onward) => self.maker.request_onward(rendered, onward, number)?,
             None => self.maker.request(rendered, number)?,
         };
-        match (&flight.pending.planned.earlier, self.has_conditions) {
+        match (&flight.pending.planned.earlier, self.own.conditions) {
             (Some(_), false) => conditional::request(request, flight, flight.url(rendered)),
             _ => Ok(request),
         }
@@ -360,9 +354,7 @@ impl Driver<'_> {
 
     /// Frees a slot: what was in it, and where its part is, if that is still worked on.
     pub(super) fn land(&mut self, slot: u32) -> Option<(Flight, Option<usize>)> {
-        let flight = self.flights[slot as usize].take()?;
-        self.free.push(slot);
-        self.in_flight -= 1;
+        let flight = self.flights.take(slot)?;
         self.slots.give();
         let index = self.open.iter().position(|part| flight.is_of(part));
         if let Some(index) = index {

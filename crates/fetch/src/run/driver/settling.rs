@@ -1,12 +1,11 @@
 //! Settles a request that is not sent again: follows its redirect, or writes its record and queues its next page.
 
 use std::sync::atomic::Ordering;
+use std::time::SystemTime;
 
 use hecaton::Redirect;
 
-use super::bodies::Refusal;
 use super::closing::unless_taken_over;
-use super::conditional;
 use super::{Driver, Flight};
 use crate::error::Result;
 use crate::plan::Way;
@@ -16,6 +15,8 @@ use crate::run::keep::{Arrived, Keeper};
 use crate::run::line::{KeptResponse, RecordWriter, Tried, TriedRequest};
 use crate::run::pages::Following;
 use crate::run::part::{OpenPart, Pending, Unfollowed};
+use crate::run::unrequested::Refusal;
+use crate::segment::Pages;
 use crate::take::{Alone, LARGE};
 
 /// The fate of a response's body.
@@ -45,6 +46,11 @@ impl Driver<'_> {
         let mut tried = self.tried(&last.flight);
         match self.leads(&last) {
             Step::Stay => self.record(last, &tried, None),
+            Step::Response(url, why) => {
+                tried.location = url;
+                tried.unfollowed = (self.job.network.redirects > 0).then_some(why);
+                self.record(last, &tried, None)
+            }
             Step::Refused(url, why) => {
                 tried.location = url;
                 // If no redirects are to be followed, the redirect is recorded as the response.
@@ -65,9 +71,10 @@ impl Driver<'_> {
         let before = pages.map_or(0, |pages| pages.number);
         Tried {
             attempts: flight.pending.attempts,
-            begun: flight.begun,
+            begun: flight.begun.unwrap_or_else(SystemTime::now),
             location: onward.map(|onward| onward.url.clone()),
             page: self.paging.as_ref().map(|_| 1 + before),
+            unfollowed: None,
         }
     }
 
@@ -116,16 +123,13 @@ impl Driver<'_> {
         let why = match why {
             Unfollowed::Refused(why) => why,
             Unfollowed::OtherPart(onward) => {
-                if let Ok(response) = outcome {
-                    let way = way_of(onward, &pending);
-                    let out = part.record(Outcome::Onward, false);
-                    let request = TriedRequest {
-                        planned: &pending.planned,
-                        rendered: &rendered,
-                        tried,
-                    };
-                    self.records.onward(out, &request, response, &way);
-                }
+                let way = way(&onward, pending.attempts);
+                let request = TriedRequest {
+                    planned: &pending.planned,
+                    rendered: &rendered,
+                    tried,
+                };
+                leave_to_others(part, &mut self.records, &request, outcome, &way);
                 return Ok(());
             }
         };
@@ -141,27 +145,14 @@ impl Driver<'_> {
 
     /// Writes the record of an outcome, or of a redirect that is not followed, and why. Queues the page that follows.
     fn record(&mut self, last: Last<'_>, tried: &Tried, refused: Option<String>) -> Result<()> {
-        let Last {
-            flight,
-            index,
-            outcome,
-            body,
-        } = last;
+        let (flight, index, outcome) = (last.flight, last.index, last.outcome);
         let Ok(rendered) = self.maker.render(&flight.pending.planned.held) else {
             return Ok(());
         };
-        let body = match self.unchanged(&flight, &rendered, outcome) {
-            Some(ok) => Stored::Unchanged(ok),
-            None => body,
-        };
-        let received = received(outcome, &body);
-        self.shared.received.fetch_add(received, Ordering::Relaxed);
-        let next = match (&self.paging, outcome, &refused) {
-            (Some(paging), Ok(response), None) => {
-                Some(paging.following(response, &rendered, &flight.pending))
-            }
-            _ => None,
-        };
+        let bytes = received(outcome, &last.body);
+        self.shared.received.fetch_add(bytes, Ordering::Relaxed);
+        let response = outcome.as_ref().ok().filter(|_| refused.is_none());
+        let next = self.following(response, &rendered, &flight.pending);
         let (following, pages) = next.unzip();
         let request = TriedRequest {
             planned: &flight.pending.planned,
@@ -172,22 +163,20 @@ impl Driver<'_> {
             request,
             outcome,
             refused: refused.as_deref(),
-            may_repeat: flight.may_repeat || outcome.as_ref().is_err_and(|error| !error.sent()),
-            body,
+            may_repeat: flight.may_repeat || is_unsent(outcome),
             following: following.as_ref(),
         };
         let part = &mut self.open[index];
-        let kept = write(part, &mut self.records, &self.keeper, settled);
+        let kept = write(part, &mut self.records, &self.keeper, &settled, last.body);
         if let (Ok(true), Some(Following::Page(onward)), Some(pages)) = (&kept, following, pages) {
-            if let (Ok(response), false) = (outcome, part.has_host_of(&onward.url)) {
+            if part.has_host_of(&onward.url) {
+                let rendered = rendered.into_owned();
+                self.follow_page(flight, index, onward, pages, &rendered);
+            } else {
                 // In the same frame as the record of the page, so that no crash comes between them.
-                let out = part.record(Outcome::Onward, false);
-                self.records
-                    .onward(out, &request, response, &way_to(&onward));
-                return Ok(());
+                let way = way(&onward, 0);
+                leave_to_others(part, &mut self.records, &request, outcome, &way);
             }
-            let rendered = rendered.into_owned();
-            self.follow_page(flight, index, onward, pages, &rendered);
             return Ok(());
         }
         if let Some(partials) = &mut part.partials {
@@ -196,16 +185,21 @@ impl Driver<'_> {
         unless_taken_over(self.folder, part.number, part.attempt, kept).map(|_| ())
     }
 
-    /// Whether the response that the job has was good, if this one says that it still holds.
-    fn unchanged(
+    /// The page that follows a response, and all pages of the input so far; none if the job follows no pages.
+    fn following(
         &self,
-        flight: &Flight,
+        response: Option<&hecaton::Response>,
         rendered: &Rendered<'_>,
-        outcome: &hecaton::Outcome,
-    ) -> Option<bool> {
-        let response = outcome.as_ref().ok().filter(|_| !self.has_conditions)?;
-        conditional::holds(flight, flight.url(rendered), response)
+        pending: &Pending,
+    ) -> Option<(Following, Pages)> {
+        let paging = self.paging.as_ref()?;
+        Some(paging.following(response?, rendered, pending))
     }
+}
+
+/// Whether nothing of a request was sent.
+pub(super) fn is_unsent(outcome: &hecaton::Outcome) -> bool {
+    outcome.as_ref().is_err_and(|error| !error.sent())
 }
 
 /// The bytes of a body that came.
@@ -217,23 +211,12 @@ fn received(outcome: &hecaton::Outcome, body: &Stored) -> u64 {
     }
 }
 
-/// The target of a redirect, for the round that follows it.
-fn way_of(onward: Onward, pending: &Pending) -> Way {
-    Way {
-        url: onward.url,
-        followed: onward.followed,
-        attempts: pending.attempts,
-        is_get: onward.is_get,
-        has_left: onward.has_left,
-    }
-}
-
-/// The URL of the next page.
-fn way_to(onward: &Onward) -> Way {
+/// The target of a redirect after so many tries, or the next page, for whoever follows it.
+fn way(onward: &Onward, attempts: u32) -> Way {
     Way {
         url: onward.url.clone(),
-        followed: 0,
-        attempts: 0,
+        followed: onward.followed,
+        attempts,
         is_get: onward.is_get,
         has_left: onward.has_left,
     }
@@ -247,9 +230,53 @@ struct Settled<'a> {
     refused: Option<&'a str>,
     /// Whether nothing is lost if the request is sent again.
     may_repeat: bool,
-    body: Stored,
     /// The page that follows, if the job follows pages.
     following: Option<&'a Following>,
+}
+
+/// Writes that a redirect or a page waits for the part that has its host.
+fn leave_to_others(
+    part: &mut OpenPart,
+    records: &mut RecordWriter,
+    request: &TriedRequest<'_>,
+    outcome: &hecaton::Outcome,
+    way: &Way,
+) {
+    if let Ok(response) = outcome {
+        let out = part.record(Outcome::Onward, false);
+        records.onward(out, request, response, way);
+    }
+}
+
+/// Writes the record of a response whose body came whole. Returns whether another page follows it.
+fn write_whole(
+    part: &mut OpenPart,
+    records: &mut RecordWriter,
+    keeper: &Keeper,
+    settled: &Settled<'_>,
+    arrived: Arrived,
+) -> std::io::Result<bool> {
+    let (request, Ok(response)) = (&settled.request, settled.outcome) else {
+        return Ok(false);
+    };
+    let mut kept = keeper.keep(&mut part.sink, request, response, arrived)?;
+    if !kept.ok {
+        kept.why = request.tried.unfollowed.clone().or(kept.why);
+    }
+    let unfetched = follow(&mut kept, settled.following);
+    let is_followed = kept.next.is_some();
+    let out = match is_followed {
+        true => part.page(),
+        false => part.record(Outcome::Response, kept.ok),
+    };
+    let tried = &Tried {
+        location: unfetched.or_else(|| request.tried.location.clone()),
+        unfollowed: None,
+        ..*request.tried
+    };
+    let request = &TriedRequest { tried, ..*request };
+    records.response(out, request, response, kept);
+    Ok(is_followed)
 }
 
 /// Writes the record of a request. Returns whether another page follows it.
@@ -257,7 +284,8 @@ fn write(
     part: &mut OpenPart,
     records: &mut RecordWriter,
     keeper: &Keeper,
-    settled: Settled<'_>,
+    settled: &Settled<'_>,
+    body: Stored,
 ) -> std::io::Result<bool> {
     let request = &settled.request;
     match (settled.outcome, settled.refused) {
@@ -265,23 +293,8 @@ fn write(
             let out = part.record(Outcome::Error, false);
             records.refused(out, request, response, "redirect", why);
         }
-        (Ok(response), None) => match settled.body {
-            Stored::Whole(arrived) => {
-                let mut kept = keeper.keep(&mut part.sink, request, response, arrived)?;
-                let unfetched = follow(&mut kept, settled.following);
-                let is_followed = kept.next.is_some();
-                let out = match is_followed {
-                    true => part.page(),
-                    false => part.record(Outcome::Response, kept.ok),
-                };
-                let tried = &Tried {
-                    location: unfetched.or_else(|| request.tried.location.clone()),
-                    ..*request.tried
-                };
-                let request = &TriedRequest { tried, ..*request };
-                records.response(out, request, response, kept);
-                return Ok(is_followed);
-            }
+        (Ok(response), None) => match body {
+            Stored::Whole(arrived) => return write_whole(part, records, keeper, settled, arrived),
             Stored::Refused(Refusal { kind, why, .. }) => {
                 let out = part.record(Outcome::Error, false);
                 records.refused(out, request, response, kind, &why);
@@ -310,7 +323,7 @@ fn write(
 /// page, even if it names a next one.
 fn follow(kept: &mut KeptResponse<'_>, following: Option<&Following>) -> Option<String> {
     match following.filter(|_| kept.ok)? {
-        Following::Page(onward) => kept.next = Some(way_to(onward)),
+        Following::Page(onward) => kept.next = Some(way(onward, 0)),
         Following::Refused(page) => {
             (kept.ok, kept.why) = (false, Some(page.why.clone()));
             return page.url.clone();

@@ -1,7 +1,7 @@
 //! The table of fates: every end of an attempt, for every purpose.
 
-use Ended::{Badly, Unknown, Well};
-use Then::{Again, Fewer, Later, Now, Once, OtherProxy, Reconnect, Record};
+use Ended::{Badly, Refused, Unknown, Well};
+use Then::{Again, Apart, Fewer, Later, Now, Once, OtherProxy, Reconnect, Record};
 
 use super::*;
 
@@ -57,12 +57,11 @@ const KINDS: [Kind; 8] = [
 ];
 
 /// What follows a failure that may pass, and one that every try would repeat, by kind. The same for all purposes, and
-/// in all phases after the queue.
+/// in all phases after the queue, but for a time-out in connecting.
 fn of_kind(kind: Kind) -> [(Ended, Then); 2] {
     match kind {
-        Kind::Timeout | Kind::Resolve | Kind::Connect | Kind::Protocol => {
-            [(Badly, Again), (Badly, Record)]
-        }
+        Kind::Timeout | Kind::Resolve => [(Badly, Again), (Badly, Record)],
+        Kind::Connect | Kind::Protocol => [(Refused, Apart), (Badly, Record)],
         Kind::Body => [(Badly, Again), (Well, Record)],
         Kind::Tls => [(Badly, Record), (Badly, Record)],
         Kind::Redirect => [(Well, Record), (Well, Record)],
@@ -100,6 +99,9 @@ fn expected(failure: Failure) -> (Ended, Then) {
     if kind == Kind::Protocol && is_passing && is_stale {
         return (Unknown, Reconnect);
     }
+    if kind == Kind::Timeout && phase == Phase::Connect && is_passing {
+        return (Refused, Apart);
+    }
     of_kind(kind)[usize::from(!is_passing)]
 }
 
@@ -115,6 +117,7 @@ fn table() -> Vec<(End, Ended, [Then; 2])> {
         (End::Crowded, Well, [Fewer; 2]),
         (End::TooLarge, Well, [Record; 2]),
         (End::Differs, Well, [Once; 2]),
+        (End::NotModified, Well, [Again; 2]),
         (End::TooSlow, Badly, [Again; 2]),
         (End::Continued, Well, [Now; 2]),
         (End::LostByProxy, Unknown, [OtherProxy; 2]),
@@ -156,6 +159,8 @@ fn what_is_left_decides_whether_a_request_is_sent_again() {
         is_down: false,
         has_tries: true,
         has_time: true,
+        has_host: false,
+        is_crowded: true,
         has_reconnected: false,
         has_differed: false,
     };
@@ -171,6 +176,18 @@ fn what_is_left_decides_whether_a_request_is_sent_again() {
         has_time: false,
         ..all
     };
+    let alone = Left {
+        has_host: true,
+        ..all
+    };
+    let spent = Left {
+        has_tries: false,
+        ..alone
+    };
+    let single = Left {
+        is_crowded: false,
+        ..all
+    };
     let reconnected = Left {
         has_reconnected: true,
         ..all
@@ -184,7 +201,7 @@ fn what_is_left_decides_whether_a_request_is_sent_again() {
         ..all
     };
     for then in [
-        Record, Again, Once, Later, Now, Reconnect, Fewer, OtherProxy,
+        Record, Again, Once, Apart, Later, Now, Reconnect, Fewer, OtherProxy,
     ] {
         assert_eq!(then.within(all), then);
     }
@@ -215,9 +232,47 @@ fn what_is_left_decides_whether_a_request_is_sent_again() {
         (Again, differed, Again),
         (Later, tried, Later),
         (Later, late, Record),
+        (Later, alone, Again),
+        (Later, spent, Record),
+        (
+            Later,
+            Left {
+                has_time: false,
+                ..alone
+            },
+            Record,
+        ),
+        (
+            Later,
+            Left {
+                is_down: true,
+                ..alone
+            },
+            Then::Wait,
+        ),
+        (Again, alone, Again),
+        (Apart, down, Then::Wait),
+        (Apart, tried, Apart),
+        (Apart, single, Again),
+        (
+            Apart,
+            Left {
+                has_tries: false,
+                ..single
+            },
+            Record,
+        ),
         (Reconnect, tried, Reconnect),
-        (Reconnect, reconnected, Again),
-        (Reconnect, both, Record),
+        (Reconnect, reconnected, Apart),
+        (Reconnect, both, Apart),
+        (
+            Reconnect,
+            Left {
+                is_crowded: false,
+                ..both
+            },
+            Record,
+        ),
         (Now, both, Now),
         (Record, down, Record),
     ] {

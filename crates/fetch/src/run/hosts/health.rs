@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use super::host::Limits;
+use super::crowd::Crowd;
+use super::host::{Ended, Limits};
 
 /// The longest pause of a host that says that it is overrun, but not for how long.
 const LONGEST_GUESS: Duration = Duration::from_secs(60);
@@ -17,15 +18,18 @@ const LONGEST_GUESS: Duration = Duration::from_secs(60);
 /// it.
 const LONGEST_REST: Duration = Duration::from_secs(300);
 
+/// A part looks again after so long whether the requests of other parts leave room.
+const A_WHILE: Duration = Duration::from_millis(10);
+
 /// A change of a host's state, for the observer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// It rests for so long after so many failures.
     Rests(u32, Duration),
-    /// It is given up, after it was down for this long.
+    /// It is given up, after it had no good answer for this long.
     GivenUp(Duration),
-    /// The host sent a 429 or 503.
-    Paused(Duration),
+    /// The host sent a 429 or 503. It pauses for so long, as its `Retry-After` says if it had one.
+    Paused(Duration, Option<Duration>),
 }
 
 /// When a request began, and when it ended.
@@ -51,9 +55,17 @@ pub(super) struct Health {
     down_since: Option<Instant>,
     /// No request is sent before this.
     rests_until: Option<Instant>,
+    /// When the last request with a good answer began.
+    worked: Option<Instant>,
     /// When the last rest or pause began.
     rest_begun: Option<Instant>,
     is_given_up: bool,
+    /// How the last request ended before the host was given up.
+    last: Option<Ended>,
+    /// The requests that the host has at once.
+    pub crowd: Crowd,
+    /// The next start that the host's rate and its crawl delay allow, whichever part has it.
+    next_slot: Option<Instant>,
 }
 
 impl Health {
@@ -67,9 +79,48 @@ impl Health {
         self.is_given_up
     }
 
+    /// How the last request ended, or the one after which the host was given up.
+    pub fn last(&self) -> Option<Ended> {
+        self.last
+    }
+
+    /// Notes how a request ended.
+    pub fn note(&mut self, ended: Ended) {
+        if !self.is_given_up {
+            self.last = Some(ended);
+        }
+    }
+
+    /// Until when what was started, by any part, keeps the host from another, if it does.
+    pub fn waits_for_others(&self, now: Instant) -> Option<Instant> {
+        let slot = self.next_slot.filter(|at| *at > now);
+        let room = (!self.crowd.has_room()).then(|| now + A_WHILE);
+        slot.or(room)
+    }
+
+    /// The next start that the host allows, whichever part has it; none if nothing was sent to it.
+    pub fn next_slot(&self) -> Option<Instant> {
+        self.next_slot
+    }
+
+    /// Keeps all parts from another start until then.
+    pub fn space(&mut self, until: Instant) {
+        self.next_slot = self.next_slot.max(Some(until));
+    }
+
     /// Whether the host failed or paused since its last good response.
     pub fn is_troubled(&self) -> bool {
-        self.opened > 0 || self.pauses > 0
+        self.troubles() > 0
+    }
+
+    /// How often it rested or paused since its last good response.
+    pub fn troubles(&self) -> u32 {
+        self.opened.saturating_add(self.pauses)
+    }
+
+    /// When the last request with a good answer began.
+    pub fn worked(&self) -> Option<Instant> {
+        self.worked
     }
 
     /// Until when the host rests, if it ever did.
@@ -83,7 +134,8 @@ impl Health {
     }
 
     /// A response came, whatever it says.
-    pub fn work(&mut self) {
+    pub fn work(&mut self, span: Span) {
+        self.worked = self.worked.max(Some(span.begun));
         if self.is_open() {
             // Other parts may send as well, and not only the one that tried.
             self.rests_until = None;
@@ -147,7 +199,7 @@ impl Health {
         }
         self.pauses += 1;
         self.rest(now, pause);
-        Some(Change::Paused(pause))
+        Some(Change::Paused(pause, requested))
     }
 
     /// The host has no answer, and says that it is overrun.

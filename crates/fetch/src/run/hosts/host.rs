@@ -3,12 +3,12 @@
 //! Three clocks keep a host from the next request: its health and its bandwidth (`rests_until`), and its rate
 //! (`next_slot`).
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::adaptive::{Adaptive, Sign};
 use super::health::{Change, Health, SharedHealth, Span};
+use super::queue::Queue;
 use crate::run::bandwidth::Bandwidth;
 
 /// The limits of every host.
@@ -60,6 +60,8 @@ pub enum Ended {
     Well,
     /// Without an answer.
     Badly,
+    /// Without an answer, because its connection was refused or reset: it may be one too many.
+    Refused,
     /// The host is up and overrun (429), and may have sent a `Retry-After`.
     Overrun(Option<Duration>),
     /// The host has no answer because it is overrun or down (503), and may have sent a `Retry-After`.
@@ -73,7 +75,7 @@ impl Ended {
     pub fn sign(self) -> Sign {
         match self {
             Ended::Well => Sign::Good,
-            Ended::Badly | Ended::Unknown => Sign::Failed,
+            Ended::Badly | Ended::Refused | Ended::Unknown => Sign::Failed,
             Ended::Overrun(_) | Ended::Unavailable(_) => Sign::Overrun,
         }
     }
@@ -115,7 +117,7 @@ pub(super) struct HostState<T> {
     pub most: usize,
     /// The time between two starts.
     pub interval: Duration,
-    pub waiting: VecDeque<T>,
+    pub waiting: Queue<T>,
     pub delayed: usize,
     pub in_flight: usize,
     pub health: SharedHealth,
@@ -124,6 +126,9 @@ pub(super) struct HostState<T> {
     pub is_ready: bool,
     /// Whether its time has not come: it is among the resting ones.
     pub is_resting: bool,
+    /// Whether an item waited when the last rest ended. The next page of an input is queued after a response, so no item
+    /// may wait at that moment.
+    pub was_awaited: bool,
     /// Whether its inputs wait for its robots.txt.
     pub gate: Gate,
     /// Whether its next start is its first, or the first by another interval.
@@ -156,13 +161,14 @@ impl<T> HostState<T> {
             is_foreign,
             most: 1,
             interval: Duration::ZERO,
-            waiting: VecDeque::new(),
+            waiting: Queue::new(),
             delayed: 0,
             in_flight: 0,
             health,
             next_slot: None,
             is_ready: false,
             is_resting: false,
+            was_awaited: false,
             gate: Gate::Open,
             awaits_turn: true,
             bandwidth: None,
@@ -204,16 +210,16 @@ impl<T> HostState<T> {
         is_let && self.in_flight < most && !self.waiting.is_empty()
     }
 
-    /// Before this, nothing is started.
-    pub fn not_before(&self) -> Option<Instant> {
-        self.rests_until().max(self.next_slot)
+    /// Before this, nothing is started, with this health.
+    pub fn not_before(&self, health: &Health) -> Option<Instant> {
+        self.rests_until(health).max(self.next_slot)
     }
 
     /// Before this, nothing is started, whatever the rate allows. Other parts may have put it off.
-    pub fn rests_until(&self) -> Option<Instant> {
+    pub fn rests_until(&self, health: &Health) -> Option<Instant> {
         let bandwidth = self.bandwidth.as_ref();
         let paid_at = bandwidth.and_then(|bandwidth| bandwidth.paid_at());
-        self.health.get().rests_until().max(paid_at)
+        health.rests_until().max(paid_at)
     }
 
     pub fn is_idle(&self) -> bool {
@@ -223,27 +229,52 @@ impl<T> HostState<T> {
         nothing_left && !self.is_resting && !self.is_ready && is_well
     }
 
-    /// Counts one that starts.
-    pub fn start(&mut self, limits: &Limits, now: Instant) {
-        if limits.shards > 1 {
-            let mut health = self.health.get();
-            if health.is_open() {
-                health.probe(limits.cooldown, now);
-            }
+    /// Starts the next of those that wait.
+    pub fn start(&mut self, limits: &Limits, now: Instant) -> Option<T> {
+        let mut health = self.health.get();
+        let item = match self.gate {
+            Gate::Open => self.waiting.take(health.troubles()),
+            Gate::Fetching | Gate::Shut => self.waiting.take_first(),
+        }?;
+        if limits.shards > 1 && health.is_open() {
+            health.probe(limits.cooldown, now);
         }
+        health.crowd.enter();
+        drop(health);
         self.in_flight += 1;
         self.started += 1;
         self.lately.note(now);
+        Some(item)
+    }
+
+    /// Takes back a start: it was no request.
+    pub fn unstart(&mut self) {
+        self.in_flight -= 1;
+        self.health.get().crowd.leave(1);
     }
 
     /// Counts how one ended.
     pub fn end(&mut self, ended: Ended, limits: &Limits, span: Span) -> Option<Change> {
+        self.in_flight -= 1;
+        self.ended += 1;
         self.failed += u64::from(!matches!(ended, Ended::Well | Ended::Unknown));
+        self.taken += span.ended - span.begun;
         let mut health = self.health.get();
+        health.crowd.leave(1);
+        health.note(ended);
         match ended {
             Ended::Well => {
-                health.work();
+                health.crowd.answer();
+                health.work(span);
                 None
+            }
+            Ended::Refused => {
+                health.crowd.refuse(span);
+                let change = health.fail(limits, span);
+                if change.is_some() {
+                    health.crowd.begin_again();
+                }
+                change
             }
             Ended::Badly => health.fail(limits, span),
             Ended::Overrun(requested) => health.pause(requested, limits, span),
@@ -266,24 +297,29 @@ impl<T> HostState<T> {
 
     /// Lets its rate follow an outcome. The rate grows only if requests wait for it.
     pub fn adapt(&mut self, ended: Ended, wait: Duration, span: Span) {
+        let sign = ended.sign();
+        if self.adaptive.is_none() && sign != Sign::Overrun {
+            return;
+        }
         let polite = self.polite_spacing();
         let most = (!polite.is_zero()).then(|| 1.0 / polite.as_secs_f64());
-        let sign = ended.sign();
-        // While its breaker is open, it is not overrun but down.
-        let is_overrun = sign == Sign::Overrun && !self.health.get().is_open();
-        if is_overrun && self.adaptive.is_none() {
+        let health = self.health.get();
+        let (is_open, is_troubled) = (health.is_open(), health.is_troubled());
+        drop(health);
+        let sign = match sign {
+            // While its breaker is open, it is not overrun but down.
+            Sign::Overrun if is_open => Sign::Failed,
+            sign => sign,
+        };
+        if self.adaptive.is_none() && sign == Sign::Overrun {
             let rate = self.lately.a_second().min(most.unwrap_or(f64::INFINITY));
             self.was_overrun = true;
             self.adaptive = Some(Adaptive::from(rate));
         }
-        let is_held_back =
-            self.is_resting && !self.health.get().is_troubled() && !self.waiting.is_empty();
+        let is_awaited = self.was_awaited || !self.waiting.is_empty();
+        let is_held_back = self.is_resting && !is_troubled && is_awaited;
         let Some(adaptive) = &mut self.adaptive else {
             return;
-        };
-        let sign = match sign {
-            Sign::Overrun if !is_overrun => Sign::Failed,
-            sign => sign,
         };
         adaptive.ended(sign, wait, is_held_back, most, span);
         let rate = adaptive.rate();
@@ -291,5 +327,12 @@ impl<T> HostState<T> {
         if self.was_overrun && most.is_some_and(|most| rate >= most) {
             (self.adaptive, self.was_overrun) = (None, false);
         }
+    }
+}
+
+impl<T> Drop for HostState<T> {
+    /// Others may send to the host when a part is left with requests in flight.
+    fn drop(&mut self) {
+        self.health.get().crowd.leave(self.in_flight);
     }
 }

@@ -2,11 +2,14 @@
 //!
 //! A host rests until its rate allows another request, until a pause is over (429, 503), and after a run of failures
 //! opened its breaker. Then one request at a time probes the host, after rests that grow. A host that has no answer for
-//! too long is given up, with the inputs that wait for it. A host that was overrun gets a lower rate, which grows again.
+//! too long is given up, with the inputs that wait for it. A host that was overrun gets a lower rate, which grows again,
+//! and one that refuses connections fewer requests at once.
 
 mod adaptive;
+mod crowd;
 mod health;
 mod host;
+mod queue;
 mod view;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -126,7 +129,7 @@ impl<T> Hosts<T> {
     pub fn open_gate(&mut self, number: u32) -> Vec<T> {
         let host = &mut self.hosts[number as usize];
         host.gate = Gate::Open;
-        host.waiting.drain(..).collect()
+        host.waiting.drain()
     }
 
     /// Has a host keep this much time between two starts at least.
@@ -153,7 +156,13 @@ impl<T> Hosts<T> {
         self.review(number);
     }
 
-    /// Queues one again, before the others of its host, from then on.
+    /// Queues one that was sent while its host is down: it is sent when the host is back, or if no other waits.
+    pub fn put_back(&mut self, number: u32, item: T) {
+        self.hosts[number as usize].waiting.push_tried(item);
+        self.review(number);
+    }
+
+    /// Queues one again, from then on: before the others of its host, unless that is in trouble.
     pub fn again(&mut self, number: u32, item: T, at: Instant) {
         self.hosts[number as usize].retried += 1;
         self.later(number, item, at);
@@ -179,10 +188,28 @@ impl<T> Hosts<T> {
         self.hosts[number as usize].health.get().is_given_up()
     }
 
+    /// Whether a request of the host that began after then had a good answer.
+    pub fn has_worked_since(&self, number: u32, then: Instant) -> bool {
+        let health = self.hosts[number as usize].health.get();
+        health.worked().is_some_and(|at| at > then)
+    }
+
+    /// Whether a host that refuses a connection may have an answer for others: it has some in flight, of this part or
+    /// another, and had a good answer once.
+    pub fn is_crowded(&self, number: u32) -> bool {
+        let health = self.hosts[number as usize].health.get();
+        let is_up = health.worked().is_some() && !health.is_given_up();
+        is_up && health.crowd.in_flight() > 0
+    }
+
+    /// How the last request of a host ended, or the one after which it was given up.
+    pub fn last(&self, number: u32) -> Option<Ended> {
+        self.hosts[number as usize].health.get().last()
+    }
+
     /// Whether a host rests after failures, and will be probed again.
     pub fn is_down(&self, number: u32) -> bool {
-        let health = &self.hosts[number as usize].health;
-        let health = health.get();
+        let health = self.hosts[number as usize].health.get();
         health.is_open() && !health.is_given_up()
     }
 
@@ -191,35 +218,17 @@ impl<T> Hosts<T> {
         self.forget_idle();
         self.wake(now);
         while let Some(number) = self.given_up.last().copied() {
-            match self.hosts[number as usize].waiting.pop_front() {
+            match self.hosts[number as usize].waiting.take_first() {
                 Some(item) => return Next::Skip(number, item),
                 None => self.given_up.pop(),
             };
         }
         while let Some(number) = self.ready.pop_front() {
-            let host = &mut self.hosts[number as usize];
-            host.is_ready = false;
-            let may_start = host.may_start(&host.health.get());
-            if !may_start {
+            if let Some(item) = self.start(number, now) {
+                self.space(number, now);
                 self.review(number);
-                continue;
+                return Next::Start(number, item);
             }
-            // Another part may have paused it, and bodies that came must be paid for.
-            if host.rests_until().is_some_and(|until| until > now) {
-                self.rest(number);
-                continue;
-            }
-            if std::mem::take(&mut host.awaits_turn) && self.wait_for_turn(number, now) {
-                continue;
-            }
-            let host = &mut self.hosts[number as usize];
-            let Some(item) = host.waiting.pop_front() else {
-                continue;
-            };
-            host.start(&self.limits, now);
-            self.space(number, now);
-            self.review(number);
-            return Next::Start(number, item);
         }
         let first = |time: Option<&(Instant, u64)>| time.map(|(at, _)| *at);
         let times = [
@@ -239,9 +248,6 @@ impl<T> Hosts<T> {
     ) -> Option<Change> {
         let host = &mut self.hosts[number as usize];
         host.adapt(ended, wait, span);
-        host.in_flight -= 1;
-        host.ended += 1;
-        host.taken += span.ended - span.begun;
         let change = host.end(ended, &self.limits, span);
         if matches!(change, Some(Change::GivenUp(_))) {
             self.given_up.push(number);
@@ -256,8 +262,34 @@ impl<T> Hosts<T> {
 
     /// One that was to start did not: it was no request.
     pub fn unstarted(&mut self, number: u32) {
-        self.hosts[number as usize].in_flight -= 1;
+        self.hosts[number as usize].unstart();
         self.review(number);
+    }
+
+    /// Starts the next of a host whose turn it is, unless the host must wait.
+    fn start(&mut self, number: u32, now: Instant) -> Option<T> {
+        let host = &mut self.hosts[number as usize];
+        host.is_ready = false;
+        let health = host.health.get();
+        let (may_start, rests) = (host.may_start(&health), host.rests_until(&health));
+        let waits = health.waits_for_others(now);
+        drop(health);
+        if !may_start {
+            self.review(number);
+        } else if rests.is_some_and(|until| until > now) {
+            // Another part may have paused it, and bodies that came must be paid for.
+            self.rest(number);
+        } else if std::mem::take(&mut host.awaits_turn) && self.wait_for_turn(number, now) {
+            // Its turn comes later.
+        } else if let Some(until) = waits {
+            // If no other part sends to it, the end of one of its own makes room.
+            if self.healths.is_some() {
+                self.rest_until(number, until);
+            }
+        } else {
+            return self.hosts[number as usize].start(&self.limits, now);
+        }
+        None
     }
 
     /// After each change: gives a host its turn if it may start another.
@@ -297,20 +329,39 @@ impl<T> Hosts<T> {
         if interval.is_zero() {
             return;
         }
-        let on_time = now.checked_sub(LATENESS).unwrap_or(now);
-        host.next_slot = Some(host.next_slot.map_or(now, |at| at.max(on_time)) + interval);
+        // A crawl delay is the least time between two requests, and not the time that they have on average.
+        let lateness = if host.delay.is_zero() {
+            LATENESS
+        } else {
+            Duration::ZERO
+        };
+        let on_time = now.checked_sub(lateness).unwrap_or(now);
+        let begun = |slot: Option<Instant>| slot.map_or(now, |at| at.max(on_time));
+        host.next_slot = Some(begun(host.next_slot) + interval);
+        if self.healths.is_some() {
+            let mut health = host.health.get();
+            let begun = begun(health.next_slot());
+            health.space(begun + interval / self.limits.shards);
+        }
         if host.next_slot.is_some_and(|at| at > now) {
             self.rest(number);
         }
     }
 
     fn rest(&mut self, number: u32) {
-        let host = &mut self.hosts[number as usize];
-        if let (Some(until), false) = (host.not_before(), host.health.get().is_given_up()) {
-            host.is_resting = true;
-            self.order += 1;
-            self.resting.insert((until, self.order), number);
+        let host = &self.hosts[number as usize];
+        let health = host.health.get();
+        let (until, is_given_up) = (host.not_before(&health), health.is_given_up());
+        drop(health);
+        if let (Some(until), false) = (until, is_given_up) {
+            self.rest_until(number, until);
         }
+    }
+
+    fn rest_until(&mut self, number: u32, until: Instant) {
+        self.hosts[number as usize].is_resting = true;
+        self.order += 1;
+        self.resting.insert((until, self.order), number);
     }
 
     fn wake(&mut self, now: Instant) {
@@ -322,9 +373,13 @@ impl<T> Hosts<T> {
             let number = first.remove();
             let host = &mut self.hosts[number as usize];
             // It may rest on, for another reason, or because another part found it down.
-            match host.not_before().is_some_and(|until| until > now) {
+            let until = host.not_before(&host.health.get());
+            match until.is_some_and(|until| until > now) {
                 true if self.healths.is_some() || host.bandwidth.is_some() => self.rest(number),
-                is_early => host.is_resting = is_early,
+                is_early => {
+                    host.is_resting = is_early;
+                    host.was_awaited = !host.waiting.is_empty();
+                }
             }
             self.review(number);
             self.may_be_idle(number);
@@ -337,7 +392,11 @@ impl<T> Hosts<T> {
             let (number, item) = first.remove();
             let host = &mut self.hosts[number as usize];
             host.delayed -= 1;
-            host.waiting.push_front(item);
+            match host.gate {
+                Gate::Open => host.waiting.push_tried(item),
+                // It may be the request that opens the gate.
+                Gate::Fetching | Gate::Shut => host.waiting.push_front(item),
+            }
             self.review(number);
         }
     }

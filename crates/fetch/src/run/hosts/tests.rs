@@ -155,7 +155,8 @@ fn a_pause_holds_for_the_host_alone() {
             let started = starts(&mut hosts, now);
             assert!(started.contains(&0) && started.contains(&10));
             let change = end(&mut hosts, overrun(Some(Duration::from_secs(7))), now);
-            assert_eq!(change, Some(Change::Paused(Duration::from_secs(7))));
+            let seven = Duration::from_secs(7);
+            assert_eq!(change, Some(Change::Paused(seven, Some(seven))));
             hosts.push(other, 11);
             assert_eq!(starts(&mut hosts, after(1)), [11]);
             assert_eq!(starts(&mut hosts, after(6)), [0; 0]);
@@ -200,20 +201,20 @@ fn a_run_of_failures_opens_the_breaker_one_tries_again_and_then_the_host_is_give
         assert_eq!(end_of(&mut hosts, Ended::Badly, (begun, late)), None);
         assert_eq!(starts(&mut hosts, now), [0; 0]);
         now += seconds(10);
-        assert_eq!(starts(&mut hosts, now), [4], "one alone");
+        assert_eq!(starts(&mut hosts, now), [7], "one alone");
         // It fails at once, before its rate would allow another.
         let change = end(&mut hosts, Ended::Badly, now);
         assert_eq!(change, Some(Change::Rests(5, seconds(20))));
         assert_eq!(starts(&mut hosts, now + seconds(19)), [0; 0]);
         now += seconds(20);
-        assert_eq!(starts(&mut hosts, now), [5]);
+        assert_eq!(starts(&mut hosts, now), [6]);
         let gone = end(&mut hosts, Ended::Badly, now);
         assert!(matches!(gone, Some(Change::GivenUp(after)) if after >= seconds(30)));
         let mut skipped = Vec::new();
         while let Next::Skip(_, item) = hosts.next(now) {
             skipped.push(item);
         }
-        assert_eq!(skipped, [6, 7, 8, 9]);
+        assert_eq!(skipped, [5, 4, 8, 9]);
         hosts.push(0, 99);
         assert!(matches!(hosts.next(now), Next::Skip(0, 99)));
     }
@@ -355,6 +356,33 @@ fn a_host_whose_first_request_was_one_too_many_gets_one_more_a_second_in_each_se
             counts.iter().any(|count| *count > 21),
             limits.own_interval.is_zero()
         );
+    }
+}
+
+#[test]
+fn a_host_whose_pages_come_one_after_another_gets_faster_again() {
+    for limits in with_and_without_a_rate(FREELY) {
+        let mut now = Instant::now();
+        let mut hosts = filled(limits, 1);
+        assert_eq!(starts(&mut hosts, now), [0]);
+        end(&mut hosts, Ended::Overrun(None), now);
+        hosts.push(0, 0);
+        let a_second = |hosts: &mut Hosts<u32>, now: &mut Instant| {
+            let mut count = 0;
+            for _ in 0..100 {
+                *now += Duration::from_millis(10);
+                // The next page is known when this one has come.
+                for page in starts(hosts, *now) {
+                    end(hosts, Ended::Well, *now);
+                    hosts.push(0, page + 1);
+                    count += 1;
+                }
+            }
+            count
+        };
+        let counts: Vec<u32> = (0..40).map(|_| a_second(&mut hosts, &mut now)).collect();
+        assert!(counts[0] <= 1, "{counts:?}");
+        assert!(counts.iter().any(|count| *count >= 10), "{counts:?}");
     }
 }
 
@@ -566,6 +594,7 @@ fn the_shards_of_a_host_rest_together_and_one_of_them_tries_it() {
         end(prober.unwrap(), Ended::Well, now);
         now += Duration::from_secs(10);
         assert!(shards.iter_mut().all(|hosts| {
+            now += Duration::from_secs(1);
             starts(hosts, now);
             hosts.hosts[0].in_flight > 0
         }));
@@ -599,6 +628,76 @@ fn a_pause_holds_for_all_shards_of_a_host_and_so_does_its_end() {
 }
 
 #[test]
+fn the_time_between_two_requests_to_a_host_holds_for_its_shards_together() {
+    let begun = Instant::now();
+    let each = Duration::from_millis(400);
+    let rated = Limits {
+        own: 100,
+        own_interval: each,
+        ..FREELY
+    };
+    let delayed = Limits {
+        own_interval: Duration::ZERO,
+        ..rated
+    };
+    // Only a crawl delay is the least time.
+    for (limits, delay, least) in [(rated, Duration::ZERO, 95), (delayed, each, 100)] {
+        let mut shards = shards(limits, 4);
+        shards.iter_mut().for_each(|hosts| hosts.delay(0, delay));
+        let mut times: Vec<u64> = Vec::new();
+        for ms in 0..10_000 {
+            let now = begun + Duration::from_millis(ms);
+            // Each thread is late in its own way.
+            let mut late = [7, 20, 33, 46].into_iter();
+            for hosts in &mut shards {
+                if late.next().is_some_and(|late| ms % late == 0) {
+                    for _ in starts(hosts, now) {
+                        end(hosts, Ended::Well, now);
+                        times.push(ms);
+                    }
+                }
+            }
+        }
+        let gaps: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(gaps.iter().all(|gap| *gap >= least), "{gaps:?}");
+        assert!(times.len() > 60, "{gaps:?}");
+    }
+}
+
+#[test]
+fn a_host_that_refuses_connections_gets_fewer_requests_from_all_its_shards_together() {
+    let limits = Limits {
+        breaker: 0,
+        ..FREELY
+    };
+    let mut now = Instant::now();
+    let mut shards = shards(limits, 4);
+    let mut counts = Vec::new();
+    for _ in 0..600 {
+        now += Duration::from_millis(20);
+        let started: Vec<Vec<u32>> = shards.iter_mut().map(|it| starts(it, now)).collect();
+        let mut count = 0;
+        for (hosts, started) in shards.iter_mut().zip(started) {
+            for item in started {
+                count += 1;
+                match count <= 2 {
+                    true => drop(end(hosts, Ended::Well, now)),
+                    false => {
+                        end(hosts, Ended::Refused, now);
+                        hosts.later(0, item, now);
+                    }
+                }
+            }
+        }
+        counts.push(count);
+    }
+    assert!(counts[0] > 3, "{counts:?}");
+    assert!(counts[50..].iter().all(|count| *count <= 4), "{counts:?}");
+    // All were sent, and nothing waits for room that nobody makes.
+    assert_eq!(counts.last(), Some(&0), "{counts:?}");
+}
+
+#[test]
 fn hosts_can_be_shown_while_others_look_at_them() {
     let now = Instant::now();
     let healths = Arc::new(Healths::default());
@@ -609,4 +708,58 @@ fn hosts_can_be_shown_while_others_look_at_them() {
     }
     assert_eq!(hosts.slowest(2, now).len(), 2);
     assert!(hosts.holding_up(now).is_some());
+}
+
+/// Sends to a host that is up, at most one request at once, until nothing waits: what has a good answer, in order.
+/// Those of `bad` never have one, and are sent again without end until all others were answered.
+fn answered(limits: Limits, count: u32, bad: std::ops::Range<u32>, ended: Ended) -> Vec<u32> {
+    let mut now = Instant::now();
+    let mut hosts = filled(limits, count);
+    let mut good = Vec::new();
+    for _ in 0..100_000 {
+        if good.len() as u32 == count - bad.len() as u32 {
+            break;
+        }
+        match hosts.next(now) {
+            Next::Start(number, item) if bad.contains(&item) => {
+                end(&mut hosts, ended, now);
+                match hosts.is_down(number) {
+                    true => hosts.put_back(number, item),
+                    false => hosts.later(number, item, now),
+                }
+            }
+            Next::Start(_, item) => {
+                end(&mut hosts, Ended::Well, now);
+                good.push(item);
+            }
+            Next::Skip(..) => break,
+            Next::Wait(until) => now = until.unwrap_or(now).max(now + Duration::from_millis(1)),
+        }
+    }
+    good
+}
+
+#[test]
+fn a_url_without_an_answer_keeps_none_of_its_host_from_being_sent() {
+    let limits = Limits {
+        own: 1,
+        breaker: 20,
+        probes: None,
+        wait_out: Duration::from_secs(600),
+        ..FREELY
+    };
+    for limits in with_and_without_a_rate(limits) {
+        for ended in [
+            Ended::Badly,
+            Ended::Overrun(None),
+            Ended::Overrun(Some(Duration::from_secs(60))),
+            Ended::Unavailable(None),
+            Ended::Unavailable(Some(Duration::from_secs(60))),
+        ] {
+            for bad in [20..21, 0..1, 5..21, 5..65, 0..30] {
+                let good = answered(limits, 201, bad.clone(), ended);
+                assert_eq!(good.len(), 201 - bad.len(), "{bad:?} {ended:?}");
+            }
+        }
+    }
 }

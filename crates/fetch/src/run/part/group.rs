@@ -1,4 +1,6 @@
-//! A group of hosts of a part: its inputs as they are read, and how many of them wait.
+//! The groups of hosts of a part: their inputs as they are read, and how many of them wait.
+
+use std::collections::VecDeque;
 
 use super::Pending;
 use crate::error::Result;
@@ -11,8 +13,21 @@ const MOST_WAITING: usize = 8192;
 /// Inputs that each group may have waiting, however many groups there are.
 const LEAST_WAITING: usize = 32;
 
+/// The groups of a part, side by side.
+pub struct Groups {
+    all: Vec<Group>,
+    /// How many of them are read to their end.
+    over: usize,
+    /// How many inputs were read.
+    pub read: u64,
+    /// Groups that may be read on.
+    pub open: VecDeque<u16>,
+    /// Bytes of inputs that each group may have waiting.
+    pub room: usize,
+}
+
 /// A group, and what of it waits.
-pub struct Group {
+struct Group {
     /// Its inputs.
     cursor: Cursor,
     /// How many wait.
@@ -23,46 +38,74 @@ pub struct Group {
     is_full: bool,
 }
 
-impl Group {
-    /// One with these inputs, by shard.
-    pub fn new(shards: Vec<Vec<Extent>>) -> Group {
-        Group {
+impl Groups {
+    /// Those with these inputs, by group and shard.
+    pub fn new(groups: Vec<Vec<Vec<Extent>>>) -> Groups {
+        let group = |shards| Group {
             cursor: Cursor::new(shards),
             waiting: 0,
             bytes: 0,
             is_full: false,
+        };
+        Groups {
+            open: (0..groups.len() as u16).collect(),
+            all: groups.into_iter().map(group).collect(),
+            over: 0,
+            read: 0,
+            room: usize::MAX,
         }
     }
 
-    /// The next input; none at the end.
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether all of them are read to their end.
+    pub fn are_over(&self) -> bool {
+        self.over == self.all.len()
+    }
+
+    /// The next input of a group; none at its end, or if so many of it wait that it is full.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn next(&mut self, file: &mut InputFile) -> Result<Option<Planned>> {
-        self.cursor.next(file)
+    pub fn next(&mut self, cursor: u16, file: &mut InputFile) -> Result<Option<Planned>> {
+        let (most, room) = (self.most(), self.room);
+        let group = &mut self.all[usize::from(cursor)];
+        group.is_full = group.waiting >= most || group.bytes >= room;
+        if group.is_full {
+            return Ok(None);
+        }
+        let planned = group.cursor.next(file)?;
+        match planned {
+            Some(_) => self.read += 1,
+            None => self.over += 1,
+        }
+        Ok(planned)
     }
 
     /// One more waits.
     pub fn joined(&mut self, pending: &Pending) {
-        self.waiting += 1;
-        self.bytes += pending.weight();
+        let group = &mut self.all[usize::from(pending.cursor)];
+        group.waiting += 1;
+        group.bytes += pending.weight();
     }
 
-    /// One waits no more; true if a full group may be read again.
-    pub fn left(&mut self, pending: &Pending, groups: usize, room: usize) -> bool {
-        self.waiting -= 1;
-        self.bytes -= pending.weight();
-        let has_room = self.waiting <= most(groups) / 2 && self.bytes <= room / 2;
-        has_room && std::mem::take(&mut self.is_full)
+    /// One waits no more. Its group may be read again if it was full and has room now.
+    pub fn left(&mut self, pending: &Pending) {
+        let (most, room) = (self.most(), self.room);
+        let group = &mut self.all[usize::from(pending.cursor)];
+        group.waiting -= 1;
+        group.bytes -= pending.weight();
+        let has_room = group.waiting <= most / 2 && group.bytes <= room / 2;
+        if has_room && std::mem::take(&mut group.is_full) {
+            self.open.push_back(pending.cursor);
+        }
     }
 
-    /// Marks the group as full if it may not be read now. It is one of `groups`, each with this capacity.
-    pub fn fill(&mut self, groups: usize, room: usize) -> bool {
-        self.is_full = self.waiting >= most(groups) || self.bytes >= room;
-        self.is_full
+    /// How many of each may wait.
+    fn most(&self) -> usize {
+        MOST_WAITING / self.all.len().max(1) + LEAST_WAITING
     }
-}
-
-fn most(groups: usize) -> usize {
-    MOST_WAITING / groups.max(1) + LEAST_WAITING
 }

@@ -5,13 +5,12 @@ mod pending;
 mod reading;
 mod robots;
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use roaring::RoaringTreemap;
 
-use self::group::Group;
-pub use self::pending::Pending;
+use self::group::Groups;
+pub use self::pending::{Overrun, Pending};
 pub use self::reading::{Reading, Unfollowed};
 use self::robots::Awaited;
 use super::hosts::Hosts;
@@ -42,6 +41,13 @@ pub struct Opened {
     pub at: Instant,
     /// How many records it had.
     pub records: u64,
+}
+
+impl Opened {
+    fn now(records: u64) -> Opened {
+        let at = Instant::now();
+        Opened { at, records }
+    }
 }
 
 /// A part that is worked on.
@@ -77,14 +83,7 @@ pub struct OpenPart {
     /// Lines are written after so long.
     frame_time: Duration,
     /// Its inputs, by group.
-    groups: Vec<Group>,
-    /// How many of these are read to their end, and how many inputs were read.
-    over: usize,
-    read: u64,
-    /// Groups that may be read on.
-    open: VecDeque<u16>,
-    /// Bytes of inputs that each group may have waiting.
-    room: usize,
+    groups: Groups,
     /// Says which hosts belong to this part.
     index: Index,
     done: RoaringTreemap,
@@ -94,6 +93,14 @@ pub struct OpenPart {
     last: LastHost,
     /// The robots.txt files that it waits for.
     awaited: Awaited,
+}
+
+/// Files must be on the disk before their records are written, and syncing them fifty times a second is too slow.
+fn frame_time(keeper: &Keeper) -> Duration {
+    match keeper.has_files() {
+        true => SLOW_FRAME_TIME,
+        false => FRAME_TIME,
+    }
 }
 
 impl OpenPart {
@@ -111,22 +118,9 @@ impl OpenPart {
         for counted in &claim.counts {
             keeper.mend(part.number, counted.attempt, &claim.known)?;
         }
-        let partials = match keeper.streams() {
-            true => Some(keeper.partials(part.number, claim.attempt)?),
-            false => None,
-        };
-        // Files must be on the disk before their records are written, and syncing them fifty times a second is too
-        // slow.
-        let frame_time = if keeper.has_files() {
-            SLOW_FRAME_TIME
-        } else {
-            FRAME_TIME
-        };
+        let partials = keeper.partials(part.number, claim.attempt)?;
         let mut index = Plan::index(folder, part.number)?;
-        let groups: Vec<Group> = std::mem::take(&mut index.groups)
-            .into_iter()
-            .map(Group::new)
-            .collect();
+        let groups = Groups::new(std::mem::take(&mut index.groups));
         let known = claim.known.clone();
         Ok(OpenPart {
             number: part.number,
@@ -135,10 +129,7 @@ impl OpenPart {
             counts: claim.counts.clone(),
             hosts: Hosts::new(limits.usual, limits.common.healths.clone()),
             limits,
-            opened: Opened {
-                at: Instant::now(),
-                records: known.tally.records,
-            },
+            opened: Opened::now(known.tally.records),
             is_silent: false,
             leaves_at: None,
             in_flight: 0,
@@ -147,11 +138,7 @@ impl OpenPart {
             lines_since: None,
             sink: keeper.sink(part.number, claim.attempt)?,
             partials,
-            frame_time,
-            open: (0..groups.len() as u16).collect(),
-            over: 0,
-            read: 0,
-            room: usize::MAX,
+            frame_time: frame_time(keeper),
             groups,
             index,
             done: known.done,

@@ -17,8 +17,10 @@ pub struct Pending {
     pub attempts: u32,
     /// How many of these tries do not count, because its host was down for all, or overrun.
     pub put_back: u32,
-    /// When its host said first that it is overrun, and how often it did, without another answer.
-    pub overrun: Option<(Instant, u32)>,
+    /// How its host said that it is overrun, without another answer.
+    pub overrun: Option<Overrun>,
+    /// How often its connection was refused beside others, without counting as a try.
+    pub refused: u32,
     /// Whether it was sent again on another connection.
     pub has_reconnected: bool,
     /// Whether it was sent again because its body was not the one that its input names.
@@ -41,6 +43,17 @@ pub struct Pending {
     pub pages: Option<Box<Pages>>,
 }
 
+/// Answers 429 and 503 to a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Overrun {
+    /// When the first came.
+    pub since: Instant,
+    /// When the last came.
+    pub last: Instant,
+    /// How many came that do not count as tries.
+    pub times: u32,
+}
+
 /// About how many bytes one takes beside its content.
 const OWN_WEIGHT: usize = 128;
 
@@ -48,6 +61,14 @@ const OWN_WEIGHT: usize = 128;
 const OF_A_PAGE: usize = 16;
 
 impl Pending {
+    /// A redirect or a page led to this URL, whose host may be the user's own. Forgets what the last host did.
+    pub fn lead_to(&mut self, mut onward: Onward, is_own: bool) {
+        (onward.before, self.put_back) = (self.attempts, 0);
+        (self.overrun, self.refused, self.has_reconnected) = (None, 0, false);
+        self.is_own = is_own;
+        self.onward = Some(Box::new(onward));
+    }
+
     /// One that was not tried yet.
     pub fn new(planned: Planned, cursor: u16) -> Pending {
         Pending {
@@ -56,6 +77,7 @@ impl Pending {
             attempts: 0,
             put_back: 0,
             overrun: None,
+            refused: 0,
             has_reconnected: false,
             has_differed: false,
             lost: 0,

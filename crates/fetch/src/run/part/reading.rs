@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use roaring::RoaringTreemap;
 
 use super::robots::Visited;
-use super::{FRAME, Group, OpenPart, Pending};
+use super::{FRAME, OpenPart, Pending};
 use crate::error::{Error, Result};
 use crate::plan::{InputFile, Planned, Way};
 use crate::record::Outcome;
@@ -15,6 +15,7 @@ use crate::robots::Robots;
 use crate::run::hosts::Next;
 use crate::run::line::{RecordWriter, Sent, Unsent};
 use crate::run::own::Referrer;
+use crate::run::reasons::{Seen, unsent};
 use crate::segment::Pages;
 
 /// Inputs that are read from a group at once.
@@ -50,7 +51,7 @@ pub struct Reading<'a> {
     pub writer: &'a mut RecordWriter,
     /// The inputs that the plan found to be duplicates.
     pub repeats: &'a RoaringTreemap,
-    /// Whether requests of which nobody knows whether they were sent are sent again.
+    /// Whether to send requests again if nobody knows whether they were sent.
     pub resend_unknown: bool,
 }
 
@@ -74,11 +75,11 @@ impl OpenPart {
                     }
                 }
                 Next::Start(host, pending) => {
-                    self.left_queue(&pending);
+                    self.groups.left(&pending);
                     return Ok(Next::Start(host, pending));
                 }
                 Next::Skip(host, pending) => {
-                    self.left_queue(&pending);
+                    self.groups.left(&pending);
                     return Ok(Next::Skip(host, pending));
                 }
             }
@@ -87,25 +88,26 @@ impl OpenPart {
 
     /// Queues one again, from then on.
     pub fn again(&mut self, host: u32, pending: Pending, at: Instant) {
-        self.groups[usize::from(pending.cursor)].joined(&pending);
+        self.groups.joined(&pending);
         self.hosts.again(host, pending, at);
     }
 
-    /// Queues one again, from then on: its try does not count, because its host was overrun.
+    /// Queues one again, from then on: its try does not count, because its host was overrun or refused it.
     pub fn later(&mut self, host: u32, mut pending: Pending, at: Instant) {
         pending.put_back += 1;
-        self.groups[usize::from(pending.cursor)].joined(&pending);
+        self.groups.joined(&pending);
         self.hosts.later(host, pending, at);
     }
 
-    /// Queues one behind the others of its host, which is down: its try does not count. What opens the gate of its host
-    /// stays in front.
+    /// Queues one until its host, which is down, is back: its try does not count. What opens the gate of its host stays
+    /// in front.
     pub fn put_back(&mut self, host: u32, mut pending: Pending) {
         match pending.is_robots {
             true => self.resume(host, pending),
             false => {
                 pending.put_back += 1;
-                self.queue(host, pending);
+                self.groups.joined(&pending);
+                self.hosts.put_back(host, pending);
             }
         }
     }
@@ -118,71 +120,51 @@ impl OpenPart {
 
     /// How many groups of hosts are read side by side.
     pub fn groups(&self) -> usize {
-        self.groups.len()
+        self.groups.count()
     }
 
     /// Sets how many bytes of waiting inputs each group may hold from now on.
     pub fn make_room(&mut self, room: usize) {
-        self.room = room;
-    }
-
-    pub(super) fn left_queue(&mut self, pending: &Pending) {
-        let (groups, room) = (self.groups.len(), self.room);
-        let group = &mut self.groups[usize::from(pending.cursor)];
-        if group.left(pending, groups, room) {
-            self.open.push_back(pending.cursor);
-        }
+        self.groups.room = room;
     }
 
     pub(super) fn queue(&mut self, host: u32, pending: Pending) {
-        self.groups[usize::from(pending.cursor)].joined(&pending);
+        self.groups.joined(&pending);
         self.hosts.push(host, pending);
     }
 
     pub(super) fn queue_first(&mut self, host: u32, pending: Pending) {
-        self.groups[usize::from(pending.cursor)].joined(&pending);
+        self.groups.joined(&pending);
         self.hosts.push_front(host, pending);
     }
 
     /// Reads some inputs of each group that may be read on; false if there were none.
     fn read(&mut self, reading: &mut Reading<'_>) -> Result<bool> {
-        let mut has_read = false;
-        for _ in 0..self.open.len() {
-            let Some(cursor) = self.open.pop_front() else {
+        let before = self.groups.read;
+        for _ in 0..self.groups.open.len() {
+            let Some(cursor) = self.groups.open.pop_front() else {
                 break;
             };
-            if self.read_group(cursor, reading, &mut has_read)? {
-                self.open.push_back(cursor);
+            if self.read_group(cursor, reading)? {
+                self.groups.open.push_back(cursor);
             }
         }
-        if self.over == self.groups.len() && self.read != self.inputs {
-            let (number, read, planned) = (self.number, self.read, self.inputs);
+        let read = self.groups.read;
+        if self.groups.are_over() && read != self.inputs {
+            let (number, planned) = (self.number, self.inputs);
             return Err(Error::failed(format!(
                 "the plan is damaged: part {number} has {read} inputs, and plan.json says {planned}"
             )));
         }
-        Ok(has_read)
+        Ok(read > before)
     }
 
     /// Reads some inputs of a group; false if it is at its end, or full.
-    fn read_group(
-        &mut self,
-        cursor: u16,
-        reading: &mut Reading<'_>,
-        has_read: &mut bool,
-    ) -> Result<bool> {
-        let (count, room) = (self.groups.len(), self.room);
+    fn read_group(&mut self, cursor: u16, reading: &mut Reading<'_>) -> Result<bool> {
         for _ in 0..AT_ONCE {
-            let group: &mut Group = &mut self.groups[usize::from(cursor)];
-            if group.fill(count, room) {
-                return Ok(false);
-            }
-            let Some(planned) = group.next(reading.file)? else {
-                self.over += 1;
+            let Some(planned) = self.groups.next(cursor, reading.file)? else {
                 return Ok(false);
             };
-            self.read += 1;
-            *has_read = true;
             self.take(planned, cursor, reading);
         }
         Ok(true)
@@ -236,19 +218,19 @@ impl OpenPart {
         rendered: &'a std::result::Result<Rendered<'_>, String>,
         reading: &Reading<'_>,
     ) -> Option<Unsent<'a>> {
-        let (outcome, why) = match rendered {
-            Err(reason) => (Outcome::Invalid, reason.as_str()),
-            Ok(_) if reading.repeats.contains(planned.number) => (Outcome::Skipped, "duplicate"),
-            Ok(rendered) => {
-                let again = reading.resend_unknown || reading.maker.may_repeat(&rendered.method);
-                if again || !self.intents.contains(planned.number) {
-                    return None;
-                }
-                let why = "it was about to be sent when the worker ended";
-                (Outcome::Unknown, why)
+        let rendered = match rendered {
+            Ok(rendered) => rendered,
+            Err(reason) => {
+                let (outcome, why) = (Outcome::Invalid, reason.as_str());
+                return Some(Unsent { outcome, why });
             }
         };
-        Some(Unsent { outcome, why })
+        if reading.repeats.contains(planned.number) {
+            return Some(unsent(Seen::Duplicate));
+        }
+        let again = reading.resend_unknown || reading.maker.may_repeat(&rendered.method);
+        let is_unknown = !again && self.intents.contains(planned.number);
+        is_unknown.then(|| unsent(Seen::Intent))
     }
 
     /// The pages that an input has had, and where it goes on, after earlier attempts and rounds.
@@ -308,7 +290,7 @@ impl OpenPart {
     pub fn follow(
         &mut self,
         mut pending: Pending,
-        mut onward: Onward,
+        onward: Onward,
         rendered: &Rendered<'_>,
         writer: &mut RecordWriter,
     ) -> std::result::Result<(), Box<(Pending, Unfollowed)>> {
@@ -325,26 +307,22 @@ impl OpenPart {
             url: here.map_or(&*rendered.url, |earlier| &earlier.url),
             is_own: pending.is_own,
         });
-        match self.host(url, from, pending.cursor) {
+        let reached = match self.host(url, from, pending.cursor) {
+            Ok(reached) => reached,
             Err(why) => return Err(Box::new((pending, Unfollowed::Refused(why)))),
-            Ok(reached) => {
-                let rules = reached.rules.as_deref();
-                if let Some(unsent) = rules.and_then(|rules| self.forbids(rules, url)) {
-                    pending.onward = Some(Box::new(onward));
-                    let (planned, sent) = (&pending.planned, pending.sent());
-                    self.unsent(writer, planned, Some(rendered), unsent, &sent);
-                    return Ok(());
-                }
-                (onward.before, pending.put_back) = (pending.attempts, 0);
-                (pending.overrun, pending.has_reconnected) = (None, false);
-                pending.is_own = reached.is_own;
-                pending.onward = Some(Box::new(onward));
-                match pending.pages {
-                    None => self.queue(reached.host, pending),
-                    // Few inputs are in the middle of their pages, because what is known of them takes memory.
-                    Some(_) => self.queue_first(reached.host, pending),
-                }
-            }
+        };
+        let rules = reached.rules.as_deref();
+        if let Some(unsent) = rules.and_then(|rules| self.forbids(rules, url)) {
+            pending.onward = Some(Box::new(onward));
+            let (planned, sent) = (&pending.planned, pending.sent());
+            self.unsent(writer, planned, Some(rendered), unsent, &sent);
+            return Ok(());
+        }
+        pending.lead_to(onward, reached.is_own);
+        match pending.pages {
+            None => self.queue(reached.host, pending),
+            // Few inputs are in the middle of their pages, because what is known of them takes memory.
+            Some(_) => self.queue_first(reached.host, pending),
         }
         Ok(())
     }

@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use super::{OpenPart, Pending, Reading};
 use crate::plan::Content;
-use crate::record::Outcome;
 use crate::request::{Maker, Onward};
-use crate::robots::{PATH, Robots, Verdict};
+use crate::robots::{PATH, Robots};
 use crate::run::hosts::Gate;
 use crate::run::line::{RecordWriter, Unsent};
 use crate::run::own::Referrer;
+use crate::run::reasons::{Seen, unsent};
 use crate::run::sites::{Claim, Known};
 
 /// The file of a host.
@@ -66,18 +66,6 @@ impl Awaited {
     }
 }
 
-/// How an input ends that the robots.txt of its host keeps from being sent, and why; none if it may be sent. A file
-/// that could not be had may be there the next time, so `again` sends such an input.
-fn unsent(verdict: Verdict) -> Option<Unsent<'static>> {
-    let (outcome, why) = match verdict {
-        Verdict::Allowed => return None,
-        Verdict::Forbidden => (Outcome::Skipped, "robots"),
-        Verdict::TooSlow => (Outcome::Skipped, "crawl delay"),
-        Verdict::Unreachable => (Outcome::Unreached, "its host's robots.txt could not be had"),
-    };
-    Some(Unsent { outcome, why })
-}
-
 impl OpenPart {
     /// The rules of a host; none if its inputs wait for them, or if no rules are obeyed.
     pub(super) fn rules(&mut self, visited: &Visited<'_>) -> Option<Arc<Robots>> {
@@ -104,7 +92,8 @@ impl OpenPart {
 
     /// How a URL ends that these rules keep from being sent, and why.
     pub(super) fn forbids(&self, rules: &Robots, url: &str) -> Option<Unsent<'static>> {
-        unsent(rules.verdict(url, self.limits.max_crawl_delay))
+        let verdict = rules.verdict(url, self.limits.max_crawl_delay);
+        Seen::of_robots(verdict).map(unsent)
     }
 
     fn keep_delay(&mut self, host: u32, rules: &Robots) {
@@ -177,7 +166,7 @@ impl OpenPart {
         let waited = self.hosts.open_gate(host);
         self.keep_delay(host, rules);
         for pending in waited {
-            self.left_queue(&pending);
+            self.groups.left(&pending);
             let rendered = maker.render(&pending.planned.held);
             let url = match (&pending.onward, &rendered) {
                 (Some(onward), _) => &onward.url,

@@ -118,10 +118,10 @@ struct Table {
 }
 
 impl Table {
-    /// Adds a column that belongs to this job.
+    /// Adds a column that belongs to this job. Databases take names that differ by case alone for one.
     fn push(&mut self, mut name: String, prefix: &str, kind: Kind, source: CellSource) {
         let is_free = |name: &str| {
-            let is_other = |column: &Column| column.name != name;
+            let is_other = |column: &Column| !column.name.eq_ignore_ascii_case(name);
             self.columns.iter().all(is_other) && !is_declared(name, self.is_of_items)
         };
         while !is_free(&name) {
@@ -148,8 +148,10 @@ fn both(one: Option<Kind>, other: Option<Kind>) -> Option<Kind> {
 /// Whether a column belongs to all records, or to all items.
 fn is_declared(column: &str, is_of_items: bool) -> bool {
     match is_of_items {
-        true => ["n", "page"].contains(&column),
-        false => names().any(|name| name.column() == column),
+        true => ["n", "page"]
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(column)),
+        false => names().any(|name| name.column().eq_ignore_ascii_case(column)),
     }
 }
 

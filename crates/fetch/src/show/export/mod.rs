@@ -35,7 +35,8 @@ trait TableWriter {
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
-/// Writes all records of a folder into a file, which is there whole or not at all; how many inputs have one. With the
+/// Writes all records of a folder into a file, which is there whole or not at all; how many inputs have all of theirs,
+/// which are several if they have pages. With the
 /// name of a list that was taken, the table has a row for each item of the list.
 ///
 /// # Errors
@@ -51,10 +52,10 @@ pub fn export(
     let draft = Draft::begin(path).map_err(refused)?;
     let learned = learned(folder, items)?;
     let file = draft.file().try_clone().map_err(refused)?;
-    let table = table(format, &learned.0, BufWriter::new(file)).map_err(refused)?;
-    fill(folder, &learned.1, items, table, &refused)?;
+    let table = table(format, &learned.layout, BufWriter::new(file)).map_err(refused)?;
+    fill(folder, &learned.numbers, items, table, &refused)?;
     draft.keep().map_err(refused)?;
-    Ok(learned.1.len())
+    Ok(learned.ended.len())
 }
 
 /// Writes the table as CSV to an output that can only be written once.
@@ -67,19 +68,28 @@ pub fn print<E: From<Error> + From<io::Error>>(
     out: impl Write,
 ) -> std::result::Result<u64, E> {
     let learned = learned(folder, items)?;
-    let table = Box::new(Csv::new(&learned.0, out)?);
-    fill(folder, &learned.1, items, table, &E::from)?;
-    Ok(learned.1.len())
+    let table = Box::new(Csv::new(&learned.layout, out)?);
+    fill(folder, &learned.numbers, items, table, &E::from)?;
+    Ok(learned.ended.len())
 }
 
-/// The columns, and the numbers of the inputs that have a record.
-type Learned = (Layout, RoaringTreemap);
+/// What the first pass learns.
+struct Learned {
+    layout: Layout,
+    /// The inputs that have a record.
+    numbers: RoaringTreemap,
+    /// Those that have their last one.
+    ended: RoaringTreemap,
+}
 
 fn learned(folder: &Folder, list: Option<&str>) -> Result<Learned> {
-    let mut numbers = RoaringTreemap::new();
+    let (mut numbers, mut ended) = (RoaringTreemap::new(), RoaringTreemap::new());
     let (mut layout, mut has_list) = (Layout::of_items(list.is_some()), list.is_none());
     each_record(folder, &mut |record| {
         numbers.insert(record.n);
+        if record.more != Some(true) {
+            ended.insert(record.n);
+        }
         has_list |= list.is_some_and(|list| record.taken.get(list).is_some_and(Value::is_array));
         items::each_row(record, list, |row| {
             layout.add(row);
@@ -91,7 +101,11 @@ fn learned(folder: &Folder, list: Option<&str>) -> Result<Learned> {
         Some(list) => Err(Error::usage(format!(
             "no record has a list {list:?}: a job takes one with --take '{list}[]=/data'"
         ))),
-        None => Ok((layout, numbers)),
+        None => Ok(Learned {
+            layout,
+            numbers,
+            ended,
+        }),
     }
 }
 

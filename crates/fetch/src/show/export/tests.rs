@@ -134,6 +134,28 @@ fn a_table_has_the_columns_of_all_records() {
     assert_eq!(cell(2, "outcome"), "invalid");
 }
 
+#[test]
+fn no_two_columns_differ_by_case_alone() {
+    let text = |name: &str| (name.to_owned(), json!("x"));
+    let record = Record {
+        columns: ["URL", "sku", "SKU"]
+            .map(|name| (name.to_owned(), "x".to_owned()))
+            .into_iter()
+            .collect(),
+        taken: ["Sku", "Price"].map(text).into_iter().collect(),
+        ..Record::default()
+    };
+    let columns = layout(&[record]).columns();
+    let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+    for name in ["input_URL", "sku", "input_SKU", "taken_Sku", "Price"] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    let mut lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
+    lower.sort_unstable();
+    lower.dedup();
+    assert_eq!(lower.len(), names.len());
+}
+
 fn csv_reader(bytes: &[u8]) -> ::csv::Reader<&[u8]> {
     ::csv::Reader::from_reader(bytes)
 }

@@ -11,6 +11,9 @@ const WIDTH: f64 = 960.0;
 const NARROW: f64 = 400.0;
 const LEFT: f64 = 72.0;
 const RIGHT: f64 = 12.0;
+/// The top and the bottom of the timeline.
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 190.0;
 
 /// Bars of what ended when.
 pub(super) fn timeline(tally: &ReportData) -> String {
@@ -32,14 +35,9 @@ fn bars(tally: &ReportData, class: &str, width: f64) -> String {
         return String::new();
     };
     let (slots, seconds) = (tally.timeline.slots(), tally.timeline.seconds());
-    let (top, bottom, height) = (12.0, 190.0, 216.0);
-    let most = slots
-        .iter()
-        .map(|slot| slot.iter().sum())
-        .max()
-        .unwrap_or(1);
-    let scale = round_up(most as f64 / seconds);
-    let y = |rate: f64| bottom - (bottom - top) * rate / scale;
+    let sums = slots.iter().map(|slot| slot.iter().sum::<u64>());
+    let scale = round_up(sums.max().unwrap_or(1) as f64 / seconds);
+    let height = 216.0;
     let mut svg = format!(
         "<svg class={class} viewBox=\"0 0 {width} {height}\" role=img aria-label=\"Requests a second over time, by what became of them\">"
     );
@@ -50,38 +48,49 @@ fn bars(tally: &ReportData, class: &str, width: f64) -> String {
             "<path class=grid d=\"M{LEFT} {at:.1}H{}\"/><text class=end x={} y={:.1}>{}</text>",
             width - RIGHT,
             LEFT - 8.0,
-            y(rate) + 4.0,
+            y(rate, scale) + 4.0,
             figure(rate),
-            at = y(rate)
+            at = y(rate, scale)
         );
     }
     let step = (width - LEFT - RIGHT) / slots.len() as f64;
     let thick = (step - if step > 4.0 { 1.0 } else { 0.0 }).clamp(0.5, 40.0);
     for (index, slot) in slots.iter().enumerate() {
         let x = LEFT + step * index as f64 + (step - thick) / 2.0;
-        let mut below = 0.0;
-        for (part, number) in Part::ALL.into_iter().zip(slot) {
-            let rate = *number as f64 / seconds;
-            if *number > 0 {
-                let high = y(below + rate);
-                let _ = write!(
-                    svg,
-                    "<rect class={} x={x:.1} y={high:.2} width={thick:.1} height={:.2} />",
-                    part.class(),
-                    (y(below) - high).max(0.5)
-                );
-            }
-            below += rate;
-        }
+        svg += &bar(slot, seconds, scale, x, thick);
     }
     let _ = write!(
         svg,
         "<text x={LEFT} y={0}>{1}</text><text class=end x={2} y={0}>{3}</text></svg>",
-        bottom + 20.0,
+        BOTTOM + 20.0,
         from.shown(),
         width - RIGHT,
         to.shown()
     );
+    svg
+}
+
+/// Where a rate is in the timeline.
+fn y(rate: f64, scale: f64) -> f64 {
+    BOTTOM - (BOTTOM - TOP) * rate / scale
+}
+
+/// A bar of the timeline, so many seconds of it, with its parts above one another.
+fn bar(slot: &[u64], seconds: f64, scale: f64, x: f64, thick: f64) -> String {
+    let (mut svg, mut below) = (String::new(), 0.0);
+    for (part, number) in Part::ALL.into_iter().zip(slot) {
+        let rate = *number as f64 / seconds;
+        if *number > 0 {
+            let high = y(below + rate, scale);
+            let _ = write!(
+                svg,
+                "<rect class={} x={x:.1} y={high:.2} width={thick:.1} height={:.2} />",
+                part.class(),
+                (y(below, scale) - high).max(0.5)
+            );
+        }
+        below += rate;
+    }
     svg
 }
 
@@ -136,18 +145,8 @@ pub(super) fn phases(tally: &ReportData) -> String {
 
 /// The bars of the phases, as wide as a screen or a telephone.
 fn ranges(known: &[(&str, &Histogram)], class: &str, width: f64) -> String {
-    let quantile = |index: usize, share: f64| known[index].1.quantile(share).unwrap_or_default();
-    let shortest = (0..known.len())
-        .map(|index| quantile(index, 0.05))
-        .fold(f64::MAX, f64::min);
-    let longest = known
-        .iter()
-        .map(|(_, times)| times.longest())
-        .fold(0.0, f64::max);
-    let (low, high) = (
-        shortest.log10().floor(),
-        longest.log10().ceil().max(shortest.log10().floor() + 1.0),
-    );
+    let quantile = |times: &Histogram, share| times.quantile(share).unwrap_or_default();
+    let (low, high) = decades(known);
     let x = |ms: f64| {
         LEFT + (width - LEFT - RIGHT - 30.0) * ((ms.log10() - low) / (high - low)).clamp(0.0, 1.0)
     };
@@ -168,7 +167,7 @@ fn ranges(known: &[(&str, &Histogram)], class: &str, width: f64) -> String {
     }
     for (index, (name, times)) in known.iter().enumerate() {
         let y = 14.0 + 34.0 * index as f64;
-        let (from, to) = (x(quantile(index, 0.05)), x(quantile(index, 0.95)));
+        let (from, to) = (x(quantile(times, 0.05)), x(quantile(times, 0.95)));
         let _ = write!(
             svg,
             "<text class=end x={} y={:.1}>{name}</text><rect class=range x={from:.1} y={:.1} width={:.1} height=16 rx=3 />\
@@ -180,10 +179,24 @@ fn ranges(known: &[(&str, &Histogram)], class: &str, width: f64) -> String {
             y + 3.0,
             x(times.longest()),
             y + 14.0,
-            median = x(quantile(index, 0.5)),
+            median = x(quantile(times, 0.5)),
         );
     }
     svg + "</svg>"
+}
+
+/// The powers of ten of milliseconds that the bars of the phases are between.
+fn decades(known: &[(&str, &Histogram)]) -> (f64, f64) {
+    let shortest = known
+        .iter()
+        .map(|(_, times)| times.quantile(0.05).unwrap_or_default())
+        .fold(f64::MAX, f64::min);
+    let longest = known.iter().map(|(_, times)| times.longest());
+    let (low, high) = (
+        shortest.log10().floor(),
+        longest.fold(0.0, f64::max).log10(),
+    );
+    (low, high.ceil().max(low + 1.0))
 }
 
 /// The next figure whose quarters are round.

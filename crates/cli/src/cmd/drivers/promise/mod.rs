@@ -186,6 +186,16 @@ impl Check<'_> {
             Limits::of(1),
         )?;
         let hello = driver.hello()?;
+        self.check_hello(&hello)?;
+        Ok(DriverProcess {
+            driver,
+            hello,
+            warm: false,
+        })
+    }
+
+    /// Refuses a hello that contradicts itself or the manifest.
+    fn check_hello(&self, hello: &Hello) -> Result<()> {
         ensure!(
             hello.max_concurrency >= 1,
             "max_concurrency is {}",
@@ -212,11 +222,7 @@ impl Check<'_> {
             hello.tls == self.manifest.can.contains(&Ability::Tls),
             "its hello and its manifest disagree about https"
         );
-        Ok(DriverProcess {
-            driver,
-            hello,
-            warm: false,
-        })
+        Ok(())
     }
 
     /// Whether it is a load generator, of which nothing can be verified.

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
-use hecaton_lab::findings::rejection;
+use hecaton_lab::findings::{rejection, reopened};
 use hecaton_lab::plan::{Cell, Load, Trial};
 use hecaton_lab::run::{Go, Round, Runner, Servers, Verify, server_for};
-use hecaton_lab::spec::{Pitfall, Sweep, Target};
+use hecaton_lab::spec::{Manifest, Pitfall, Sweep, Target};
 use hecaton_test_server::{Delay, RoundSpec, TestServer};
 
 use super::commands::{FIRST, go, page, server, to};
@@ -15,7 +15,7 @@ use super::{Check, DriverProcess};
 /// Most requests in flight that are tried, if the driver can.
 pub(super) const MOST: usize = 7;
 
-/// The rules of a sweep are applied to the driver under this load, and agree with what its manifest says of itself.
+/// The rules of a sweep, applied to the driver under this load, agree with the driver's manifest.
 pub(super) fn keeps_in_flight(check: &Check<'_>, concurrency: usize, over: Load) -> Result<()> {
     let pitfall = check.manifest.pitfall.as_ref();
     let reason =
@@ -58,7 +58,9 @@ fn reason_to_reject(
     let ways = ways.filter(|keepalive| **keepalive || !over.shares_connections());
     let loads = ways.flat_map(|keepalive| BODIES.map(|body_bytes| load(*keepalive, body_bytes)));
     let loads: Vec<Load> = loads.collect();
-    let rejected = visit(check, process, &loads, |round| rejection(&[round]))?;
+    let rejected = visit(check, process, &loads, |round| {
+        rejection(&[round]).or_else(|| reopened(&[round]))
+    })?;
     Ok(rejected.map(|(load, reason)| {
         let way = match load.keepalive {
             true => "",
@@ -68,19 +70,13 @@ fn reason_to_reject(
     }))
 }
 
-/// Measures each load for a moment as a sweep does, until a round is rejected: with which load, and why.
-pub(super) fn visit(
-    check: &Check<'_>,
-    process: &mut DriverProcess,
-    loads: &[Load],
-    find_offence: impl Fn(&Round) -> Option<String>,
-) -> Result<Option<(Load, String)>> {
-    let DriverProcess { driver, warm, .. } = process;
-    let client = &check.manifest.client;
-    let sweep = Sweep {
+/// A sweep of one round for each load.
+fn short_sweep(manifest: &Manifest, loads: &[Load]) -> Sweep {
+    let cell = |load: &Load| Cell::new(&manifest.client, *load);
+    Sweep {
         budget: Default::default(),
-        clients: vec![check.manifest.clone()],
-        cells: loads.iter().map(|load| Cell::new(client, *load)).collect(),
+        clients: vec![manifest.clone()],
+        cells: loads.iter().map(cell).collect(),
         controls: Vec::new(),
         usual: Load {
             delay: loads[0].delay,
@@ -93,7 +89,18 @@ pub(super) fn visit(
         warm_up: Duration::from_millis(300),
         seed: 1,
         target: Target::TestServer,
-    };
+    }
+}
+
+/// Measures each load for a moment as a sweep does, until a round is rejected: with which load, and why.
+pub(super) fn visit(
+    check: &Check<'_>,
+    process: &mut DriverProcess,
+    loads: &[Load],
+    find_offence: impl Fn(&Round) -> Option<String>,
+) -> Result<Option<(Load, String)>> {
+    let DriverProcess { driver, warm, .. } = process;
+    let sweep = short_sweep(check.manifest, loads);
     let server = TestServer::start(server_for(&loads[0]))?;
     let mut runner = Runner::new(&sweep, Servers::for_load(&loads[0], server)?);
     if !std::mem::replace(warm, true) {
