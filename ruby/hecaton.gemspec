@@ -26,6 +26,8 @@ Gem::Specification.new do |spec|
     libraries = Dir.chdir(__dir__) { Dir["lib/hecaton/*/hecaton_native.{so,bundle}"] }
     abis = libraries.map { |library| Gem::Version.new("#{library.split("/")[-2]}.0") }.sort
     spec.required_ruby_version = [">= #{abis.first}", "< #{abis.last.bump}.dev"]
+    # Older ones drop the C library from the platform. They can install a file, so only a published gem needs this.
+    spec.required_rubygems_version = ">= 3.3.22" if ENV["HECATON_PUBLISHED"]
     spec.platform = Gem::Platform.new(ENV.fetch("HECATON_GEM_PLATFORM").split("-"))
     spec.files += libraries
   end

@@ -121,6 +121,28 @@ class BatchClientsTest < ServerTest
     assert_equal 100_000, pieces.bytesize
   end
 
+  # As adapters do.
+  def test_options_that_were_translated_mean_the_same
+    own = client
+    options = { headers: [%w[X-A 1], %w[X-A 2]], timeout: 20, redirects: 1, basic_auth: %w[user password] }
+    echoes = []
+    own.batch do |batch|
+      [own, client(headers: { "X-Number" => "other" })].each do |each|
+        way = batch.way_of(each)
+        translated = way.translate(options)
+        pendings = Array.new(2) { way.repeat("PUT", url("/echo"), translated) }
+        pendings << batch.put(url("/echo"), client: each, **options)
+        pendings.each do |pending|
+          pending.on_complete { |outcome| echoes << outcome.response.json.values_at("method", "headers") }
+        end
+        way.repeat("GET", url("/redirect/302/2"), translated).on_complete { |outcome| echoes << outcome.error&.class }
+      end
+      assert_nil batch.way_of(client(features: [Seeing.new(:none, [])])).translate(options)
+    end
+    assert_equal({ Hecaton::RedirectError => 2 }, echoes.grep(Class).tally)
+    assert_equal [3, 3], echoes.grep(Array).tally.values
+  end
+
   def test_more_clients_than_are_kept
     statuses = []
     clients = Array.new(70) { client }

@@ -80,9 +80,7 @@ module Hecaton
     end
 
     # Requests that are queued, or in flight, or have ended without their callbacks having been called.
-    def size
-      @native.size + (@ended.empty? ? 0 : (@ended.size - @reported) / 4) + (@deferral ? @deferral.size : 0)
-    end
+    def size = @native.size + (@ended.empty? ? 0 : (@ended.size - @reported) / 4) + (@deferral ? @deferral.size : 0)
 
     # Without what came, which may be secret.
     def inspect = "#<Hecaton::Batch of #{size} requests>"
@@ -120,9 +118,7 @@ module Hecaton
     # was left.
     #
     # An exception of a callback, or an interrupt, may leave it. The next step first reports what was not reported yet.
-    def step
-      wait && report
-    end
+    def step = wait && report
 
     # For adapters: makes the calling thread the one that uses it.
     def adopt = @native.adopt
@@ -148,6 +144,18 @@ module Hecaton
     ensure
       @native.finish
       end_bodies(true) if @bodies
+    end
+
+    # For adapters: the way of a client's requests into this batch.
+    def way_of(client)
+      return self if client.nil? || client.equal?(@client)
+      raise ArgumentError, "client is a #{client.class}: give a Hecaton::Client" unless client.is_a?(Client)
+
+      guests = @guests ||= {}.compare_by_identity
+      guests[client] || begin
+        guests.shift if guests.size >= MOST_GUESTS
+        guests[client] = client.join(self, @native)
+      end
     end
 
     # For Pending: how often it was aborted.
@@ -177,28 +185,26 @@ module Hecaton
       close
     end
 
-    class << self
-      # A limit as the engine takes it, nil for none.
-      def most(name, value)
-        return value if value.nil? || (value.is_a?(Integer) && value.between?(1, 2**32 - 1))
+    # A limit as the engine takes it, nil for none.
+    def self.most(name, value)
+      return value if value.nil? || (value.is_a?(Integer) && value.between?(1, 2**32 - 1))
 
-        raise ArgumentError, "#{name} is #{value.inspect}: use an Integer from 1 to #{2**32 - 1}"
-      end
+      raise ArgumentError, "#{name} is #{value.inspect}: use an Integer from 1 to #{2**32 - 1}"
+    end
 
-      # Requests a second as the engine takes them, which checks that number; nil for no limit.
-      def rate(value)
-        return value&.to_f if value.nil? || (value.is_a?(Numeric) && value.real?)
+    # Requests a second as the engine takes them, which checks that number; nil for no limit.
+    def self.rate(value)
+      return value&.to_f if value.nil? || (value.is_a?(Numeric) && value.real?)
 
-        raise ArgumentError, "rate is #{value.inspect}: use a number of requests per second above 0"
-      end
+      raise ArgumentError, "rate is #{value.inspect}: use a number of requests per second above 0"
+    end
 
-      # The options of a request, with its end of the queue.
-      def with_queue(options, queue)
-        return options if queue == :back
-        return (options || {}).merge(front: true) if queue == :front
+    # The options of a request, with its end of the queue.
+    def self.with_queue(options, queue)
+      return options if queue == :back
+      return (options || {}).merge(front: true) if queue == :front
 
-        raise ArgumentError, "queue is #{queue.inspect}: use :front or :back"
-      end
+      raise ArgumentError, "queue is #{queue.inspect}: use :front or :back"
     end
 
     private
@@ -212,18 +218,6 @@ module Hecaton
     end
 
     def refuse_when_over = (raise "this batch has ended: queue in its block or its callbacks" if @over)
-
-    # The way of a client's requests into this batch.
-    def way_of(client)
-      return self if client.nil? || client.equal?(@client)
-      raise ArgumentError, "client is a #{client.class}: give a Hecaton::Client" unless client.is_a?(Client)
-
-      guests = @guests ||= {}.compare_by_identity
-      guests[client] || begin
-        guests.shift if guests.size >= MOST_GUESTS
-        guests[client] = client.join(self, @native)
-      end
-    end
 
     # What makes the outcome of a request.
     def builder_of(request) = @guests ? request.way.response_builder : @response_builder

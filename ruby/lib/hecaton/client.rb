@@ -102,140 +102,136 @@ module Hecaton
     RETRY_OPTIONS = %i[max methods on statuses interval backoff jitter if].freeze
     private_constant :RETRY_OPTIONS
 
-    class << self
-      # The jar that is meant, nil for none.
-      def jar(value)
-        return if value.nil? || value == false
-        return Cookies.new if value == true
-        return value if value.is_a?(Cookies)
+    # The jar that is meant, nil for none.
+    def self.jar(value)
+      return if value.nil? || value == false
+      return Cookies.new if value == true
+      return value if value.is_a?(Cookies)
 
-        raise ArgumentError, "cookies: #{value.class} is not a Hecaton::Cookies, true, false or nil"
+      raise ArgumentError, "cookies: #{value.class} is not a Hecaton::Cookies, true, false or nil"
+    end
+
+    # Retry settings as the engine takes them, nil for none.
+    def self.retry_options(value)
+      return if value.nil? || value == false
+      return {} if value == true
+      return { max: value } if value.is_a?(Integer)
+
+      raise ArgumentError,
+        "retry: #{value.inspect} is not a Hash of settings, an Integer, true, false or nil" unless value.is_a?(Hash)
+
+      unknown = value.keys - RETRY_OPTIONS
+      raise ArgumentError,
+        "retry: #{unknown.join(", ")} is unknown: there are #{RETRY_OPTIONS.join(", ")}" unless unknown.empty?
+
+      value.except(:if).merge(
+        methods: words(value, :methods)&.map(&:upcase), on: words(value, :on),
+        interval: seconds(value[:interval], "retry: interval"),
+        backoff: seconds(value[:backoff], "retry: backoff", "number"),
+        jitter: seconds(value[:jitter], "retry: jitter", "number"), statuses: statuses(value[:statuses])
+      )
+    end
+
+    # An HTTP version as the engine takes it.
+    def self.http(value) = value.is_a?(Numeric) ? value.to_s.delete_suffix(".0") : value
+
+    # Names of headers as the engine takes them, nil for none.
+    def self.names(name, value)
+      return value&.map { |each| Headers.field(each) } if value.nil? || value.is_a?(Array)
+
+      raise ArgumentError, "#{name} is of class #{value.class}: give an Array of names"
+    end
+
+    # Known addresses as the engine takes them, nil for none.
+    def self.addresses(value)
+      return if value.nil?
+      return value.transform_values { |addresses| Array(addresses) } if value.is_a?(Hash)
+
+      raise ArgumentError, "resolve is of class #{value.class}: give a Hash of \"host:port\" and addresses"
+    end
+
+    # The rule for addresses as the engine takes it: what is allowed, what is denied; nil for none.
+    def self.address_rule(value)
+      return if value.nil?
+
+      if value.respond_to?(:call)
+        raise ArgumentError, "allow_address: a #{value.class} cannot be called, for requests run outside of Ruby's lock: " \
+                             "give :public, networks, or { allow: …, deny: … }"
       end
+      rule = value.is_a?(Hash) ? value : { allow: value }
+      unknown = rule.keys - %i[allow deny]
+      raise ArgumentError,
+        "allow_address: #{unknown.first.inspect} is unknown: there are allow and deny" unless unknown.empty?
 
-      # Retry settings as the engine takes them, nil for none.
-      def retry_options(value)
-        return if value.nil? || value == false
-        return {} if value == true
-        return { max: value } if value.is_a?(Integer)
+      rule.compact.to_h { |name, list| [name.to_s, networks(list)] }
+    end
 
-        raise ArgumentError,
-          "retry: #{value.inspect} is not a Hash of settings, an Integer, true, false or nil" unless value.is_a?(Hash)
+    # A base URL as the engine takes it, nil for none: with a slash after its path, so that relative URLs go below it.
+    def self.base(value)
+      return if value.nil?
 
-        unknown = value.keys - RETRY_OPTIONS
-        raise ArgumentError,
-          "retry: #{unknown.join(", ")} is unknown: there are #{RETRY_OPTIONS.join(", ")}" unless unknown.empty?
+      url = value.to_s
+      return url unless url.valid_encoding?
 
-        value.except(:if).merge(
-          methods: words(value, :methods)&.map(&:upcase), on: words(value, :on),
-          interval: seconds(value[:interval], "retry: interval"),
-          backoff: seconds(value[:backoff], "retry: backoff", "number"),
-          jitter: seconds(value[:jitter], "retry: jitter", "number"), statuses: statuses(value[:statuses])
-        )
+      absolute(value, url).sub(%r{\A[^?#]*[^/?#](?=[?#]|\z)}, "\\0/")
+    end
+
+    # A proxy as the engine takes it: its URL, empty for none, nil for the environment's.
+    def self.proxy(value)
+      return value if value.nil?
+      return "" if value == false
+      return value.to_s if (value.is_a?(String) || value.respond_to?(:scheme)) && !value.to_s.b.strip.empty?
+
+      raise ArgumentError, "proxy: give a URL, false for none, or nil for the environment's"
+    end
+
+    # A time in seconds, or another number of at least 0, as a Float; nil for nil.
+    def self.seconds(value, name = :timeout, what = "time in seconds")
+      return if value.nil?
+      return value.to_f if value.is_a?(Numeric) && value.real? && value.to_f.finite? && value >= 0
+
+      hint = value.is_a?(Hash) ? "one number (a Hash of several limits is for a client: Client.new and with)" : "a number of at least 0"
+      raise ArgumentError, "#{name}: #{value.inspect} is not a #{what}: give #{hint}"
+    end
+
+    # Statuses, with Ranges of them spelt out.
+    private_class_method def self.statuses(list)
+      return if list.nil?
+
+      Array(list.is_a?(Range) ? [list] : list).flat_map do |status|
+        next [status] if status.is_a?(Integer) && status.between?(0, 999)
+        next status.to_a if status.is_a?(Range) && [status.begin, status.end].all? { |edge| edge.is_a?(Integer) && edge.between?(0, 999) }
+
+        raise ArgumentError, "retry: statuses has #{status.inspect}: give statuses and Ranges of them, such as [429, 500..599]"
       end
+    end
 
-      # An HTTP version as the engine takes it.
-      def http(value) = value.is_a?(Numeric) ? value.to_s.delete_suffix(".0") : value
+    # The URL; ArgumentError if it has no scheme. Anything with an @ may hold a password, and is not shown.
+    private_class_method def self.absolute(value, url)
+      return url if url.match?(%r{://|\A\s*https?:}i)
+      raise ArgumentError, "base_url is of class #{value.class}: give a String or a URI" unless value.is_a?(String) || value.respond_to?(:scheme)
 
-      # Names of headers as the engine takes them, nil for none.
-      def names(name, value)
-        return value&.map { |each| Headers.field(each) } if value.nil? || value.is_a?(Array)
+      shown = url.include?("@") ? "base_url" : "base_url #{url.inspect}"
+      raise ArgumentError, "#{shown} has no scheme and host: give one such as \"https://api.example.org/v1\"" if url.match?(%r{\A\s*(?:[/.?#]|\z)}) || url.include?("@")
 
-        raise ArgumentError, "#{name} is of class #{value.class}: give an Array of names"
-      end
+      raise ArgumentError, "#{shown} has no scheme; did you mean #{"http://#{url}".inspect}?"
+    end
 
-      # Known addresses as the engine takes them, nil for none.
-      def addresses(value)
-        return if value.nil?
-        return value.transform_values { |addresses| Array(addresses) } if value.is_a?(Hash)
+    # Networks as the engine takes them.
+    private_class_method def self.networks(list)
+      list = (list.is_a?(Array) ? list : [list]).map { |entry| entry == :public ? "public" : entry }
+      return list if list.all?(String)
 
-        raise ArgumentError, "resolve is of class #{value.class}: give a Hash of \"host:port\" and addresses"
-      end
+      raise ArgumentError,
+        "allow_address: give :public, networks as Strings such as \"10.0.0.0/8\", or a Hash of allow and deny"
+    end
 
-      # The rule for addresses as the engine takes it: what is allowed, what is denied; nil for none.
-      def address_rule(value)
-        return if value.nil?
+    # A list of names among the settings of retry.
+    private_class_method def self.words(settings, name)
+      list = settings[name]
+      return list&.map(&:to_s) if list.nil? || list.is_a?(Array)
 
-        if value.respond_to?(:call)
-          raise ArgumentError, "allow_address: a #{value.class} cannot be called, for requests run outside of Ruby's lock: " \
-                               "give :public, networks, or { allow: …, deny: … }"
-        end
-        rule = value.is_a?(Hash) ? value : { allow: value }
-        unknown = rule.keys - %i[allow deny]
-        raise ArgumentError,
-          "allow_address: #{unknown.first.inspect} is unknown: there are allow and deny" unless unknown.empty?
-
-        rule.compact.to_h { |name, list| [name.to_s, networks(list)] }
-      end
-
-      # A base URL as the engine takes it, nil for none: with a slash after its path, so that relative URLs go below it.
-      def base(value)
-        return if value.nil?
-
-        url = value.to_s
-        return url unless url.valid_encoding?
-
-        absolute(value, url).sub(%r{\A[^?#]*[^/?#](?=[?#]|\z)}, "\\0/")
-      end
-
-      # A proxy as the engine takes it: its URL, empty for none, nil for the environment's.
-      def proxy(value)
-        return value if value.nil?
-        return "" if value == false
-        return value.to_s if (value.is_a?(String) || value.respond_to?(:scheme)) && !value.to_s.b.strip.empty?
-
-        raise ArgumentError, "proxy: give a URL, false for none, or nil for the environment's"
-      end
-
-      # A time in seconds, or another number of at least 0, as a Float; nil for nil.
-      def seconds(value, name = :timeout, what = "time in seconds")
-        return if value.nil?
-        return value.to_f if value.is_a?(Numeric) && value.real? && value.to_f.finite? && value >= 0
-
-        hint = value.is_a?(Hash) ? "one number (a Hash of several limits is for a client: Client.new and with)" : "a number of at least 0"
-        raise ArgumentError, "#{name}: #{value.inspect} is not a #{what}: give #{hint}"
-      end
-
-      private
-
-      # Statuses, with Ranges of them spelt out.
-      def statuses(list)
-        return if list.nil?
-
-        Array(list.is_a?(Range) ? [list] : list).flat_map do |status|
-          next [status] if status.is_a?(Integer) && status.between?(0, 999)
-          next status.to_a if status.is_a?(Range) && [status.begin, status.end].all? { |edge| edge.is_a?(Integer) && edge.between?(0, 999) }
-
-          raise ArgumentError, "retry: statuses has #{status.inspect}: give statuses and Ranges of them, such as [429, 500..599]"
-        end
-      end
-
-      # The URL; ArgumentError if it has no scheme. Anything with an @ may hold a password, and is not shown.
-      def absolute(value, url)
-        return url if url.match?(%r{://|\A\s*https?:}i)
-        raise ArgumentError, "base_url is of class #{value.class}: give a String or a URI" unless value.is_a?(String) || value.respond_to?(:scheme)
-
-        shown = url.include?("@") ? "base_url" : "base_url #{url.inspect}"
-        raise ArgumentError, "#{shown} has no scheme and host: give one such as \"https://api.example.org/v1\"" if url.match?(%r{\A\s*(?:[/.?#]|\z)}) || url.include?("@")
-
-        raise ArgumentError, "#{shown} has no scheme; did you mean #{"http://#{url}".inspect}?"
-      end
-
-      # Networks as the engine takes them.
-      def networks(list)
-        list = (list.is_a?(Array) ? list : [list]).map { |entry| entry == :public ? "public" : entry }
-        return list if list.all?(String)
-
-        raise ArgumentError,
-          "allow_address: give :public, networks as Strings such as \"10.0.0.0/8\", or a Hash of allow and deny"
-      end
-
-      # A list of names among the settings of retry.
-      def words(settings, name)
-        list = settings[name]
-        return list&.map(&:to_s) if list.nil? || list.is_a?(Array)
-
-        raise ArgumentError, "retry: #{name} is #{list.inspect}: give an Array"
-      end
+      raise ArgumentError, "retry: #{name} is #{list.inspect}: give an Array"
     end
 
     private

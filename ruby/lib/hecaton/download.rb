@@ -161,9 +161,7 @@ module Hecaton
         refuse(stream, "the bytes from #{offset} on were requested, and Content-Range is #{said.inspect}")
       end
       version = stream.headers[@part.validator.start_with?('"') ? "etag" : "last-modified"]
-      if version && version != @part.validator
-        refuse(stream, "the server sent the rest of a different version")
-      end
+      refuse(stream, "the server sent the rest of a different version") if version && version != @part.validator
       [last, total]
     end
 

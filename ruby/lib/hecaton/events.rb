@@ -44,9 +44,10 @@ module Hecaton
   # The subscribers, and how an outcome becomes events. Without subscribers, a request only reads one
   # variable.
   module Events
+    # Array of String: the methods that events and spans name; any other is "_OTHER".
     METHODS = %w[CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE].freeze
     ORIGIN = %r{\A(https?)://(\[[^\]]*\]|[^:/?#]*)(?::(\d+))?}
-    private_constant :METHODS, :ORIGIN
+    private_constant :ORIGIN
 
     @lock = Mutex.new
     @subscriptions = [].freeze # Replaced, never changed, so that it is read without the lock.
@@ -84,6 +85,16 @@ module Hecaton
         end
         payload = request_payload(method, outcome).merge!(location(urls.first))
         publish(Event.new("request.hecaton", started, finished, id, payload))
+      end
+
+      # Hash of the attributes that say where a URL leads. For OpenTelemetry too.
+      def location(url)
+        url = url.to_s.sub(/[?#].*/m, "")
+        scheme, host, port = url.match(ORIGIN)&.captures
+        return {} unless host
+
+        { "url.full" => url, "url.scheme" => scheme, "server.address" => host.delete("[]"),
+          "server.port" => port ? port.to_i : { "http" => 80, "https" => 443 }[scheme] }
       end
 
       private
@@ -138,15 +149,6 @@ module Hecaton
         payload["network.protocol.name"] = "http"
         payload["network.protocol.version"] = attempt.version if attempt&.version
         payload
-      end
-
-      def location(url)
-        url = url.to_s.sub(/[?#].*/m, "")
-        scheme, host, port = url.match(ORIGIN)&.captures
-        return {} unless host
-
-        { "url.full" => url, "url.scheme" => scheme, "server.address" => host.delete("[]"),
-          "server.port" => port ? port.to_i : { "http" => 80, "https" => 443 }[scheme] }
       end
     end
   end

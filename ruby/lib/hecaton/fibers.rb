@@ -20,44 +20,40 @@ module Hecaton
       @queues.delete(wait.tag)
     end
 
-    class << self
-      private
+    # Sees to it that somebody drives.
+    private_class_method def self.drive(wait)
+      # Between the claim and the thread no interrupt may come, for then nobody would ever drive.
+      Thread.handle_interrupt(Object => :never) do
+        driver = wait.driver or return
 
-      # Sees to it that somebody drives.
-      def drive(wait)
-        # Between the claim and the thread no interrupt may come, for then nobody would ever drive.
-        Thread.handle_interrupt(Object => :never) do
-          driver = wait.driver or return
-
-          begin
-            Thread.new { run(driver) }
-          rescue ThreadError
-            driver.leave
-            raise
-          end
+        begin
+          Thread.new { run(driver) }
+        rescue ThreadError
+          driver.leave
+          raise
         end
       end
+    end
 
-      # Drives until nothing is left. If the driving thread is killed, another thread takes over.
-      def run(driver)
-        Thread.current.name = "hecaton"
-        Thread.handle_interrupt(Object => :immediate) do
-          while (tags = driver.drive)
-            tags.each { |tag| wake(@queues[tag]) }
-          end
+    # Drives until nothing is left. If the driving thread is killed, another thread takes over.
+    private_class_method def self.run(driver)
+      Thread.current.name = "hecaton"
+      Thread.handle_interrupt(Object => :immediate) do
+        while (tags = driver.drive)
+          tags.each { |tag| wake(@queues[tag]) }
         end
-        ended = true
-      ensure
-        driver.leave
-        @queues.values.each { |queue| wake(queue) } unless ended
       end
+      ended = true
+    ensure
+      driver.leave
+      @queues.values.each { |queue| wake(queue) } unless ended
+    end
 
-      # The scheduler may have ended without its fibers; the others must not suffer from it.
-      def wake(queue)
-        queue&.push(true)
-      rescue StandardError
-        nil
-      end
+    # The scheduler may have ended without its fibers; the others must not suffer from it.
+    private_class_method def self.wake(queue)
+      queue&.push(true)
+    rescue StandardError
+      nil
     end
   end
 end

@@ -16,7 +16,7 @@ module Hecaton
     # Without settings, which may hold secrets.
     def inspect = "#<Hecaton::Guest>"
 
-    public :send_request, :enqueue
+    public :enqueue
 
     private
 

@@ -40,61 +40,57 @@ module Hecaton
     @active = false
     @webmock = false # whether its adapter was loaded
 
-    class << self
-      # Whether anybody intercepts. Called once for each single request and for each batch.
-      #
-      # WebMock does not announce that it is loaded, so it is looked for: without it that costs what reading a constant
-      # does.
-      def active? = defined?(::WebMock) ? active_beside_webmock? : @active
+    # Whether anybody intercepts. Called once for each single request and for each batch.
+    #
+    # WebMock does not announce that it is loaded, so it is looked for: without it that costs what reading a constant
+    # does.
+    def self.active? = defined?(::WebMock) ? active_beside_webmock? : @active
 
-      # Adds an interceptor after the others, unless it is there. Returns nil.
-      def add(interceptor)
-        require_relative "interception/engine"
-        replace { |others| others.include?(interceptor) ? others : others + [interceptor] }
+    # Adds an interceptor after the others, unless it is there. Returns nil.
+    def self.add(interceptor)
+      require_relative "interception/engine"
+      replace { |others| others.include?(interceptor) ? others : others + [interceptor] }
+    end
+
+    # Takes one out. Returns nil, and does nothing when it is not there.
+    def self.remove(interceptor) = replace { |interceptors| interceptors - [interceptor] }
+
+    # For libraries on top of a client with an interceptor of their own, which has seen the requests already. The next
+    # request, stream or batch that the block makes, in this fiber, bypasses the interceptors of these names, or all
+    # if none is named. No more than that one: requests of its callbacks are seen. Returns what the block does.
+    def self.bypass(*names)
+      before = Thread.current[BYPASSED]
+      Thread.current[BYPASSED] = names
+      yield
+    ensure
+      Thread.current[BYPASSED] = before
+    end
+
+    # For the client: its engine with interceptors in front of the network, for one request or one batch.
+    def self.engine(native)
+      interceptors = @interceptors
+      if (names = Thread.current[BYPASSED])
+        Thread.current[BYPASSED] = nil
+        interceptors = names.empty? ? [] : interceptors.reject { |each| names.include?(each.name) }
       end
+      interceptors.empty? ? native : Engine.new(native, interceptors)
+    end
 
-      # Takes one out. Returns nil, and does nothing when it is not there.
-      def remove(interceptor) = replace { |interceptors| interceptors - [interceptor] }
-
-      # For libraries on top of a client with an interceptor of their own, which has seen the requests already. The next
-      # request, stream or batch that the block makes, in this fiber, bypasses the interceptors of these names, or all
-      # if none is named. No more than that one: requests of its callbacks are seen. Returns what the block does.
-      def bypass(*names)
-        before = Thread.current[BYPASSED]
-        Thread.current[BYPASSED] = names
-        yield
-      ensure
-        Thread.current[BYPASSED] = before
+    private_class_method def self.replace
+      @lock.synchronize do
+        @interceptors = yield(@interceptors).freeze
+        @active = !@interceptors.empty?
       end
+      nil
+    end
 
-      # For the client: its engine with interceptors in front of the network, for one request or one batch.
-      def engine(native)
-        interceptors = @interceptors
-        if (names = Thread.current[BYPASSED])
-          Thread.current[BYPASSED] = nil
-          interceptors = names.empty? ? [] : interceptors.reject { |each| names.include?(each.name) }
-        end
-        interceptors.empty? ? native : Engine.new(native, interceptors)
+    # Loads WebMock's adapter, once WebMock itself is there as a whole.
+    private_class_method def self.active_beside_webmock?
+      if !@webmock && defined?(::WebMock::HttpLibAdapters::NetHttpAdapter) && ::WebMock.respond_to?(:disable!)
+        require_relative "testing/webmock"
+        @webmock = true
       end
-
-      private
-
-      def replace
-        @lock.synchronize do
-          @interceptors = yield(@interceptors).freeze
-          @active = !@interceptors.empty?
-        end
-        nil
-      end
-
-      # Loads WebMock's adapter, once WebMock itself is there as a whole.
-      def active_beside_webmock?
-        if !@webmock && defined?(::WebMock::HttpLibAdapters::NetHttpAdapter) && ::WebMock.respond_to?(:disable!)
-          require_relative "testing/webmock"
-          @webmock = true
-        end
-        @active
-      end
+      @active
     end
   end
 end

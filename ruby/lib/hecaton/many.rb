@@ -36,12 +36,7 @@ module Hecaton
     #
     # The outcome of a bad URL is a URLError. Raises ArgumentError, before anything is sent, when an option is bad.
     def get_all(urls, concurrency: nil, per_origin: nil, rate: nil, **options)
-      Many.list(:get_all, urls)
-      requests = []
-      batch(concurrency: concurrency, per_origin: per_origin, rate: rate) do |batch|
-        urls.each { |url| requests << batch.get(url, **options) }
-      end
-      requests.map(&:outcome)
+      outcomes(:get_all, urls, [concurrency, per_origin, rate]) { |batch, url| batch.get(url, **options) }
     end
 
     # Sends all these requests, of whatever methods, and returns an Array of their outcomes in the same order, as
@@ -54,12 +49,9 @@ module Hecaton
     #
     # Raises ArgumentError, before anything is sent, when an entry or an option is bad.
     def all(requests, concurrency: nil, per_origin: nil, rate: nil, **options)
-      Many.list(:all, requests)
-      queued = []
-      batch(concurrency: concurrency, per_origin: per_origin, rate: rate) do |batch|
-        requests.each { |entry| queued << Many.queue(batch, entry, options, queued.size) }
+      outcomes(:all, requests, [concurrency, per_origin, rate]) do |batch, entry, number|
+        Many.queue(batch, entry, options, number)
       end
-      queued.map(&:outcome)
     end
 
     # head_all, post_all, put_all, patch_all, delete_all: as all, with one method, as in
@@ -115,6 +107,16 @@ module Hecaton
     end
 
     private
+
+    # Of a list, in its order. The block queues an entry, with its number, and returns the Pending.
+    def outcomes(method, list, limits)
+      Many.list(method, list)
+      queued = []
+      run_batch(new_batch(*limits), false) do |batch|
+        list.each { |entry| queued << yield(batch, entry, queued.size) }
+      end
+      queued.map(&:outcome)
+    end
 
     def run_batch(batch, raise_on_failure, &block)
       raise ArgumentError, "batch needs a block to queue requests in" unless block

@@ -30,37 +30,33 @@ module Hecaton
     @types = OWN # Replaced, never changed, so that it is read without the lock.
     @lock = Mutex.new
 
-    class << self
-      # Adds a media type, and replaces an earlier one of that name.
-      #
-      # encode:: an object with `call`, which gets a value and returns a String.
-      # decode:: an object with `call`, which gets a body (a String in the encoding that its Content-Type names) and
-      #   returns a value.
-      def register(name, encode: nil, decode: nil)
-        [encode, decode].compact.each do |code|
-          raise ArgumentError, "MIME: a #{code.class} has no call" unless code.respond_to?(:call)
-        end
-        name = name.to_s.downcase
-        @lock.synchronize { @types = @types.merge(name => Type.new(name, encode, decode).freeze).freeze }
-        nil
+    # Adds a media type, and replaces an earlier one of that name.
+    #
+    # encode:: an object with `call`, which gets a value and returns a String.
+    # decode:: an object with `call`, which gets a body (a String in the encoding that its Content-Type names) and
+    #   returns a value.
+    def self.register(name, encode: nil, decode: nil)
+      [encode, decode].compact.each do |code|
+        raise ArgumentError, "MIME: a #{code.class} has no call" unless code.respond_to?(:call)
       end
+      name = name.to_s.downcase
+      @lock.synchronize { @types = @types.merge(name => Type.new(name, encode, decode).freeze).freeze }
+      nil
+    end
 
-      # The entry of a Content-Type (its name, encode and decode), nil if the type is not registered.
-      def [](content_type)
-        name = ContentType.media_type(content_type.to_s) or return
-        types[name] || (types["application/json"] if name.end_with?("+json"))
-      end
+    # The entry of a Content-Type (its name, encode and decode), nil if the type is not registered.
+    def self.[](content_type)
+      name = ContentType.media_type(content_type.to_s) or return
+      types[name] || (types["application/json"] if name.end_with?("+json"))
+    end
 
-      # Array of Strings: the names of the registered media types.
-      def names = types.keys
+    # Array of Strings: the names of the registered media types.
+    def self.names = types.keys
 
-      private
-
-      def types
-        @types
-      rescue Ractor::IsolationError
-        OWN
-      end
+    private_class_method def self.types
+      @types
+    rescue Ractor::IsolationError
+      OWN
     end
   end
 end

@@ -120,9 +120,7 @@ module Hecaton
     end
 
     # For the batch: hands a piece of the body on.
-    def piece(chunk)
-      @on_body&.each { |callback| callback.call(chunk) unless @outcome } unless @unwanted
-    end
+    def piece(chunk) = (@on_body&.each { |callback| callback.call(chunk) unless @outcome } unless @unwanted)
 
     # For the batch: keeps the outcome of a request that is given up, once features have received it, or have been cut
     # off. No callback is called. The first outcome counts.

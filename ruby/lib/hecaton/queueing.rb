@@ -27,6 +27,36 @@ module Hecaton
       end
     end
 
+    # For Verbs. A Request is made only for features; most requests have no more than a URL and headers.
+    def send_request(method, url, options, &block)
+      refuse_when_over if @over
+      raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
+
+      if @plain
+        return push_plain(method, url, nil) if options.nil?
+
+        return push_one(method, url, options) if options.size == 1
+      elsif @features && options.nil?
+        return defer(Request.allocate.load(method, url.frozen? ? url : Request.own(url), nil, @request_builder), nil)
+      end
+      push_with(method, url, options || Request::NOTHING)
+    end
+
+    # For adapters, which queue many requests with equal options: what `repeat` takes, nil if this client's requests
+    # need further steps. The options may be headers, timeout, redirects and credentials.
+    def translate(options)
+      return unless @plain
+
+      needs = RequestBuilder.needs(options)
+      @request_builder.call(GET, nil, options, needs, nil) { |*, flat, _, _, limit, rare| [flat, limit, rare].freeze }
+    end
+
+    # For adapters: queues a request with translated options, and returns its Pending.
+    def repeat(method, url, translated)
+      flat, limit, rare = translated
+      @native.push(Pending.of(kind(method), nil, nil), method, url, flat, nil, limit, rare)
+    end
+
     private
 
     # For initialize. native takes the requests, and target is what notes that a response is handed over in parts. The
@@ -47,27 +77,12 @@ module Hecaton
       @bare = features && request_builder.plain? && !features.attempts?
     end
 
-    # For Verbs. A Request is made only for features; most requests have no more than a URL and headers.
-    def send_request(method, url, options, &block)
-      refuse_when_over if @over
-      raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
-
-      if @plain
-        return push_plain(method, url, nil) if options.nil?
-
-        return push_one(method, url, options) if options.size == 1
-      elsif @features && options.nil?
-        return defer(Request.allocate.load(method, url.frozen? ? url : Request.own(url), nil, @request_builder), nil)
-      end
-      push_with(method, url, options || Request::NOTHING)
-    end
-
     # Hands a request to the way of its own client.
     def push_of(method, url, options)
       way = way_of(options[:client])
       others = options.except(:client)
       others = nil if others.empty?
-      way.equal?(self) ? send_request(method, url, others) : way.send_request(method, url, others)
+      way.send_request(method, url, others)
     end
 
     def refuse_without_timeout

@@ -103,9 +103,7 @@ module Hecaton
     def in_parts? = @in_parts ? true : false
 
     # Equal in method, URL and options.
-    def ==(other)
-      other.is_a?(Request) && [other.http_method, other.url, other.given] == [http_method, url, given]
-    end
+    def ==(other) = other.is_a?(Request) && [other.http_method, other.url, other.given] == [http_method, url, given]
     alias eql? ==
 
     # Integer: the same for equal requests.
@@ -173,34 +171,32 @@ module Hecaton
     # For the client: whether the body can be sent again from a value that is held.
     def held? = (given[:body].nil? || given[:body].is_a?(String)) && given[:multipart].nil?
 
-    class << self
-      # Hashes, Arrays and Strings are copied deeply, because the program may change them later; other objects are
-      # returned as they are.
-      def own(value)
-        return value.to_h { |name, inner| [name, own(inner)] } if value.instance_of?(Hash)
-        return value.map { |inner| own(inner) } if value.instance_of?(Array)
+    # Hashes, Arrays and Strings are copied deeply, because the program may change them later; other objects are
+    # returned as they are.
+    def self.own(value)
+      return value.to_h { |name, inner| [name, own(inner)] } if value.instance_of?(Hash)
+      return value.map { |inner| own(inner) } if value.instance_of?(Array)
 
-        value.instance_of?(String) && !value.frozen? ? value.dup.freeze : value
-      end
+      value.instance_of?(String) && !value.frozen? ? value.dup.freeze : value
+    end
 
-      # The request itself, if no URL and no options were given with it; else raises ArgumentError.
-      def alone(request, url, options)
-        return request if url.nil? && options.nil?
+    # The request itself, if no URL and no options were given with it; else raises ArgumentError.
+    def self.alone(request, url, options)
+      return request if url.nil? && options.nil?
 
-        raise ArgumentError, "a Hecaton::Request takes no further arguments: change it with its method `with`"
-      end
+      raise ArgumentError, "a Hecaton::Request takes no further arguments: change it with its method `with`"
+    end
 
-      # Headers as pairs, with one entry for each name.
-      def fields(headers) = headers.nil? ? [] : RequestBuilder.flat(headers).each_slice(2).to_a
+    # Headers as pairs, with one entry for each name.
+    def self.fields(headers) = headers.nil? ? [] : RequestBuilder.flat(headers).each_slice(2).to_a
 
-      # Pairs of headers, some replaced.
-      def merged(headers, others) = Headers.replaced(fields(headers), fields(others))
+    # Pairs of headers, some replaced.
+    def self.merged(headers, others) = Headers.replaced(fields(headers), fields(others))
 
-      # "http://host:80" of an absolute URL, nil for none.
-      def origin_of(url)
-        scheme, host, port = url&.match(%r{\A(https?)://(?:[^/?#@]*@)?(\[[^\]]*\]|[^:/?#]*)(?::(\d+))?}i)&.captures
-        "#{scheme.downcase}://#{host.downcase}:#{port || { "http" => 80, "https" => 443 }[scheme.downcase]}" if host
-      end
+    # "http://host:80" of an absolute URL, nil for none.
+    def self.origin_of(url)
+      scheme, host, port = url&.match(%r{\A(https?)://(?:[^/?#@]*@)?(\[[^\]]*\]|[^:/?#]*)(?::(\d+))?}i)&.captures
+      "#{scheme.downcase}://#{host.downcase}:#{port || { "http" => 80, "https" => 443 }[scheme.downcase]}" if host
     end
 
     # For RequestBuilder: raises ArgumentError for an option that no request has.

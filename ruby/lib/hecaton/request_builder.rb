@@ -118,130 +118,126 @@ module Hecaton
     # Without the credentials, which whatever holds this would show.
     def inspect = "#<Hecaton::RequestBuilder>"
 
-    class << self
-      # A method as it is sent: a Symbol in capitals, a String as it is.
-      def verb(method)
-        return method if method.instance_of?(String)
+    # A method as it is sent: a Symbol in capitals, a String as it is.
+    def self.verb(method)
+      return method if method.instance_of?(String)
 
-        method.is_a?(Symbol) ? method.to_s.upcase : method.to_s
+      method.is_a?(Symbol) ? method.to_s.upcase : method.to_s
+    end
+
+    # For call: what these options of a request need. ArgumentError for an unknown one.
+    def self.needs(options, known = NEEDS)
+      names = options.keys # A loop over them costs half of what each_key does.
+      at = names.size
+      needs = 0
+      needs |= known[names[at]] || Request.refuse(names[at]) while (at -= 1) >= 0
+      needs
+    end
+
+    # Headers as the engine takes them, nil for none.
+    def self.flat_of(headers)
+      return if headers.nil?
+
+      flat = flat(headers)
+      flat unless flat.empty?
+    end
+
+    # The limit of redirects as the engine takes it, nil for nil.
+    def self.redirects(value)
+      return value if value.nil? || (value.is_a?(Integer) && value.between?(0, 2**32 - 1))
+      return value ? Native::REDIRECTS : 0 if value == true || value == false
+
+      raise ArgumentError, "redirects is #{value.inspect}: use an Integer of at least 0, true or false"
+    end
+
+    # User and password of digest authentication, or of another kind, nil for none.
+    def self.login(pair, kind = :digest_auth)
+      return unless pair
+      raise ArgumentError, "#{kind} is not [user, password]" unless pair.is_a?(Array) && pair.size == 2
+
+      pair.map { |part| part.to_s.encode(Encoding::UTF_8) }
+    end
+
+    # Returns the value, if it is a Hash, Headers, or pairs; else raises ArgumentError.
+    def self.pairs(name, value)
+      return value if value.is_a?(Hash) || value.is_a?(Headers)
+      unless value.respond_to?(:flat_map) && value.respond_to?(:size)
+        raise ArgumentError, "#{name} is of class #{value.class}: give a Hash, or an Array of pairs"
       end
 
-      # For call: what these options of a request need. ArgumentError for an unknown one.
-      def needs(options, known = NEEDS)
-        names = options.keys # A loop over them costs half of what each_key does.
-        at = names.size
-        needs = 0
-        needs |= known[names[at]] || Request.refuse(names[at]) while (at -= 1) >= 0
-        needs
+      odd = value.find_index { |entry| !(entry.is_a?(Array) && entry.size == 2) }
+      return value unless odd
+
+      raise ArgumentError, "#{name}: entry #{odd} is not a pair: give a Hash, or an Array of [name, value]"
+    end
+
+    # Returns a value that can be sent as text; raises ArgumentError for one whose text would only be its inspect.
+    def self.plain(name, key, value)
+      return value unless value.is_a?(Enumerable) ? !value.is_a?(Range) : value.respond_to?(:read) && !BodySource.pathname?(value)
+
+      nested = "nested, " if value.is_a?(Hash) || value.is_a?(Array)
+      raise ArgumentError,
+        "#{name}: the value of #{key.inspect} is #{nested}of class #{value.class}: give text, or an Array of it"
+    end
+
+    # Headers as the engine takes them: [name, value, name, value]. Where the value is nil, the client's is left out.
+    def self.flat(headers)
+      flat = []
+      headers = pairs(:headers, headers) unless headers.instance_of?(Hash)
+      headers.each do |name, values|
+        name = name.is_a?(Symbol) ? Headers.title(name) : name.to_s unless name.instance_of?(String)
+        next flat.push(name, values) if values.instance_of?(String) # The plain case.
+
+        values = values.is_a?(Array) ? values : [*plain(:headers, name, values)]
+        values.empty? ? flat.push(name, nil) : values.each { |value| flat.push(name, plain(:headers, name, value).to_s) }
       end
+      flat
+    end
 
-      # Headers as the engine takes them, nil for none.
-      def flat_of(headers)
-        return if headers.nil?
+    # Adds parameters to a URL as it was given; without parameters the URL is not changed.
+    def self.with_params(url, params) = params && !url.nil? ? with_query(url.to_s, params) : url
 
-        flat = flat(headers)
-        flat unless flat.empty?
-      end
+    # The URL with these parameters after those it has, and without fragment.
+    def self.with_query(url, params)
+      url = url[/\A[^#]*/]
+      query = query(params)
+      return url if query.empty?
 
-      # The limit of redirects as the engine takes it, nil for nil.
-      def redirects(value)
-        return value if value.nil? || (value.is_a?(Integer) && value.between?(0, 2**32 - 1))
-        return value ? Native::REDIRECTS : 0 if value == true || value == false
+      separator = url.include?("?") ? "&" : "?"
+      "#{url}#{separator unless url.end_with?("?", "&")}#{query}"
+    end
 
-        raise ArgumentError, "redirects is #{value.inspect}: use an Integer of at least 0, true or false"
-      end
+    # "name=value&name=value", percent-encoded by RFC 3986: a space is %20.
+    def self.query(params)
+      query = String.new
+      pairs(:params, params).each do |name, value|
+        next add(query, name, value) if value.instance_of?(String) || value.instance_of?(Integer) # The plain case.
 
-      # User and password of digest authentication, or of another kind, nil for none.
-      def login(pair, kind = :digest_auth)
-        return unless pair
-        raise ArgumentError, "#{kind} is not [user, password]" unless pair.is_a?(Array) && pair.size == 2
-
-        pair.map { |part| part.to_s.encode(Encoding::UTF_8) }
-      end
-
-      # Returns the value, if it is a Hash, Headers, or pairs; else raises ArgumentError.
-      def pairs(name, value)
-        return value if value.is_a?(Hash) || value.is_a?(Headers)
-        unless value.respond_to?(:flat_map) && value.respond_to?(:size)
-          raise ArgumentError, "#{name} is of class #{value.class}: give a Hash, or an Array of pairs"
+        Content.named(:params, [[name, value]]).each do |inner, values|
+          values.is_a?(Array) ? values.each { |each| add(query, inner, each) } : add(query, inner, values)
         end
-
-        odd = value.find_index { |entry| !(entry.is_a?(Array) && entry.size == 2) }
-        return value unless odd
-
-        raise ArgumentError, "#{name}: entry #{odd} is not a pair: give a Hash, or an Array of [name, value]"
       end
+      query
+    end
 
-      # Returns a value that can be sent as text; raises ArgumentError for one whose text would only be its inspect.
-      def plain(name, key, value)
-        return value unless value.is_a?(Enumerable) ? !value.is_a?(Range) : value.respond_to?(:read) && !BodySource.pathname?(value)
+    # Bytes, percent-encoded by RFC 3986.
+    def self.escaped(text) = text.b.gsub(RESERVED) { |byte| format("%%%02X", byte.ord) }
 
-        nested = "nested, " if value.is_a?(Hash) || value.is_a?(Array)
-        raise ArgumentError,
-          "#{name}: the value of #{key.inspect} is #{nested}of class #{value.class}: give text, or an Array of it"
-      end
+    # Text in UTF-8, and what is no text as it is.
+    def self.bytes(text) = (text.encoding == Encoding::BINARY ? text : text.encode(Encoding::UTF_8)).b
 
-      # Headers as the engine takes them: [name, value, name, value]. Where the value is nil, the client's is left out.
-      def flat(headers)
-        flat = []
-        headers = pairs(:headers, headers) unless headers.instance_of?(Hash)
-        headers.each do |name, values|
-          name = name.is_a?(Symbol) ? Headers.title(name) : name.to_s unless name.instance_of?(String)
-          next flat.push(name, values) if values.instance_of?(String) # The plain case.
+    private_class_method def self.add(query, name, value)
+      return if value.nil?
 
-          values = values.is_a?(Array) ? values : [*plain(:headers, name, values)]
-          values.empty? ? flat.push(name, nil) : values.each { |value| flat.push(name, plain(:headers, name, value).to_s) }
-        end
-        flat
-      end
+      query << "&" unless query.empty?
+      query << encoded(name) << "=" << encoded(value)
+    end
 
-      # Adds parameters to a URL as it was given; without parameters the URL is not changed.
-      def with_params(url, params) = params && !url.nil? ? with_query(url.to_s, params) : url
+    private_class_method def self.encoded(value)
+      text = value.to_s
+      return text if text.ascii_only? && !text.match?(RESERVED)
 
-      # The URL with these parameters after those it has, and without fragment.
-      def with_query(url, params)
-        url = url[/\A[^#]*/]
-        query = query(params)
-        return url if query.empty?
-
-        separator = url.include?("?") ? "&" : "?"
-        "#{url}#{separator unless url.end_with?("?", "&")}#{query}"
-      end
-
-      # "name=value&name=value", percent-encoded by RFC 3986: a space is %20.
-      def query(params)
-        query = String.new
-        pairs(:params, params).each do |name, value|
-          next add(query, name, value) if value.instance_of?(String) || value.instance_of?(Integer) # The plain case.
-
-          Content.named(:params, [[name, value]]).each do |inner, values|
-            values.is_a?(Array) ? values.each { |each| add(query, inner, each) } : add(query, inner, values)
-          end
-        end
-        query
-      end
-
-      # Bytes, percent-encoded by RFC 3986.
-      def escaped(text) = text.b.gsub(RESERVED) { |byte| format("%%%02X", byte.ord) }
-
-      # Text in UTF-8, and what is no text as it is.
-      def bytes(text) = (text.encoding == Encoding::BINARY ? text : text.encode(Encoding::UTF_8)).b
-
-      private
-
-      def add(query, name, value)
-        return if value.nil?
-
-        query << "&" unless query.empty?
-        query << encoded(name) << "=" << encoded(value)
-      end
-
-      def encoded(value)
-        text = value.to_s
-        return text if text.ascii_only? && !text.match?(RESERVED)
-
-        escaped(bytes(text))
-      end
+      escaped(bytes(text))
     end
 
     private

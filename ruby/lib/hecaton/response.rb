@@ -114,9 +114,7 @@ module Hecaton
     def response = self
 
     # Equal in status, headers and body, whatever the way here.
-    def ==(other)
-      other.is_a?(Response) && status == other.status && headers == other.headers && body == other.body
-    end
+    def ==(other) = other.is_a?(Response) && status == other.status && headers == other.headers && body == other.body
     alias eql? ==
 
     # Integer: the same for equal responses.

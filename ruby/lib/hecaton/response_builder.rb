@@ -46,9 +46,7 @@ module Hecaton
     end
 
     # Raises an error with its cause, which Ruby would forget otherwise.
-    def self.raise_error(error)
-      error.cause ? raise(error, cause: error.cause) : raise(error)
-    end
+    def self.raise_error(error) = error.cause ? raise(error, cause: error.cause) : raise(error)
 
     # Whether a subscriber, a callback or a log receives outcomes now.
     def observed? = Events.subscribed? || @observed
@@ -78,8 +76,6 @@ module Hecaton
 
     def error?(status, strict) = status >= 400 && (strict.nil? ? @strict : strict)
 
-    def deprecated(response)
-      @on_deprecation.call(response) if response.deprecated?
-    end
+    def deprecated(response) = (@on_deprecation.call(response) if response.deprecated?)
   end
 end

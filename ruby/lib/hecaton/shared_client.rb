@@ -76,28 +76,23 @@ module Hecaton
     private
 
     # nil if Hecaton.client is set, because that client has its own timeout.
-    def own_timeout
-      @timeout unless @client
-    rescue Ractor::IsolationError
-      raise Ractor::UnsafeError, MAIN_ALONE
-    end
+    def own_timeout = main_alone { @timeout unless @client }
 
     def client_for(timeout)
-      return @client if @client
+      client = main_alone { @client }
+      return client if client
+      return shared unless timeout.nil?
 
-      if timeout.nil?
-        raise ArgumentError,
-          "timeout is missing: give the longest time in seconds the request may take, or set Hecaton.timeout"
-      end
-
-      shared
-    rescue Ractor::IsolationError
-      raise Ractor::UnsafeError, MAIN_ALONE
+      raise ArgumentError,
+        "timeout is missing: give the longest time in seconds the request may take, or set Hecaton.timeout"
     end
 
     # The timeout here is never used: each request has its own.
-    def shared
-      @shared || LOCK.synchronize { @shared ||= Client.new(timeout: 60) }
+    def shared = main_alone { @shared || LOCK.synchronize { @shared ||= Client.new(timeout: 60) } }
+
+    # In another Ractor, nothing here can be read.
+    def main_alone
+      yield
     rescue Ractor::IsolationError
       raise Ractor::UnsafeError, MAIN_ALONE
     end

@@ -2,9 +2,7 @@
 module Hecaton
   # In front of Client.new: its ArgumentError for an unknown keyword suggests a setting.
   module Suggestion
-    def new(...)
-      Suggestion.around { super }
-    end
+    def new(...) = Suggestion.around { super }
 
     # Runs the block, which gives its keywords to Client#initialize.
     def self.around

@@ -81,9 +81,7 @@ module Hecaton
         release(origin, outcome.request) # Also if that code raises.
       end
 
-      def succeeded(origin)
-        @lock.synchronize { @circuits.delete(origin) } if @circuits.key?(origin)
-      end
+      def succeeded(origin) = (@lock.synchronize { @circuits.delete(origin) } if @circuits.key?(origin))
 
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 

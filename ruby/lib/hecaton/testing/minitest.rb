@@ -2,16 +2,14 @@
 require "minitest"
 require_relative "stubs"
 
-module Hecaton
-  module Testing
-    # In every test.
-    module Minitest
-      # After what the test itself does at its end.
-      def after_teardown
-        super
-      ensure
-        Testing.reset
-      end
+module Hecaton::Testing
+  # In every test.
+  module Minitest
+    # After what the test itself does at its end.
+    def after_teardown
+      super
+    ensure
+      Hecaton::Testing.reset
     end
   end
 end

@@ -54,11 +54,13 @@ class NetHTTPStartTest < NetHTTPTest
   end
 
   def test_start_opens_no_second_connection_beside_an_idle_one
-    start { |http| http.get("/r/1") }
-    before = real_server.ledger["connections"]
-    3.times { start {} }
-    assert_equal before, real_server.ledger["connections"]
-    assert_equal 1, Hecaton::NetHTTP.pool.idle_connections
+    with_own_server do |server|
+      start { |http| http.get("/r/1") }
+      before = server.ledger["connections"]
+      3.times { start {} }
+      assert_equal before, server.ledger["connections"]
+      assert_equal 1, Hecaton::NetHTTP.pool.idle_connections
+    end
   end
 
   def test_a_connection_that_the_server_has_closed_before_the_first_request_is_replaced

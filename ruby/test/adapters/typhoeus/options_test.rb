@@ -295,6 +295,50 @@ class TyphoeusOptionsTest < DropInTest
     end
   end
 
+  # One translation serves them all.
+  def test_requests_of_equal_options_share_nothing_that_a_program_may_change
+    given = { timeout: 20, headers: { "X-A" => +"1" } }
+    equal = -> { Typhoeus::Request.new(url("/echo"), { timeout: 20, headers: { "X-A" => "1" } }) }
+    sent = ->(request) { JSON.parse(request.run.body)["headers"].to_h.transform_keys(&:downcase).values_at("x-a", "x-b") }
+    assert_equal ["1", nil], sent.call(Typhoeus::Request.new(url("/echo"), given))
+    given[:headers]["X-A"] << "2"
+    assert_equal ["1", nil], sent.call(equal.call)
+    changed = equal.call
+    changed.options[:headers]["X-A"] << "3"
+    changed.options[:headers]["X-B"] = "4"
+    assert_equal [%w[13 4], ["1", nil]], [sent.call(changed), sent.call(equal.call)]
+  end
+
+  def test_kinds_of_requests_take_turns
+    hydra = Typhoeus::Hydra.new(max_concurrency: 3)
+    seen = Array.new(12) do |number|
+      options = { headers: ({ "X-A" => (number % 6).to_s } if number % 6 > 0), timeout: (30 if number.even?) }.compact
+      request = Typhoeus::Request.new(url("/echo"), options)
+      hydra.queue(request)
+      request
+    end
+    hydra.run
+    numbers = seen.map { |request| JSON.parse(request.response.body)["headers"].to_h.transform_keys(&:downcase)["x-a"].to_i }
+    assert_equal [*0..5] * 2, numbers
+  end
+
+  Counting = Struct.new(:count) do
+    def before_request(_request) = (self.count += 1) && nil
+  end
+
+  def test_features_hold_for_options_that_were_used_before
+    feature = Counting.new(0)
+    2.times { response(connecttimeout: 7) }
+    Typhoeus::Config.features = [feature]
+    2.times { response(connecttimeout: 7) }
+    hydra = Typhoeus::Hydra.new
+    hydra.queue(request("/r/1", connecttimeout: 7))
+    hydra.run
+    assert_equal 3, feature.count
+  ensure
+    Typhoeus::Config.features = nil
+  end
+
   def test_the_same_options_again_and_again_are_looked_at_anew
     options = { method: :get, timeout: 5, headers: { "X-A" => +"1" } }
     hydra = Typhoeus::Hydra.new

@@ -56,8 +56,7 @@ class Faraday::Adapter::Hecaton
     # Queues it in a batch for its own client, and calls the block with the error that it ended in, or nil.
     def queue(batch)
       @position = Body.position(@given)
-      @pending = batch.request(VERBS[@env.method], @env.url.to_s,
-        headers: @headers, body: @body, timeout: @timeout, client: @client)
+      @pending = send_to(batch, client: @client)
       deliver(@pending) if @env.request.stream_response?
       @pending.on_complete { |outcome| yield conclude(outcome) }
     rescue ArgumentError => error
@@ -87,40 +86,27 @@ class Faraday::Adapter::Hecaton
       raise Errors.of(error, @env)
     end
 
+    # By the short way for headers that are Strings, as most are.
     def whole
-      response = send_with(@client)
+      flat = @headers.flatten
+      short = [VERBS[@env.method], @env.url.to_s, flat, @body, @timeout] if flat.all?(String)
+      response = short ? @client.request_flat(*short) : send_to(@client)
       ResponseEnv.head(@env, response, @settings)
       ResponseEnv.body(@env, response, response.body)
     rescue ArgumentError => error
       raise Errors.of(error, @env)
     end
 
+    # In a batch of one, so that on_data is called in one way.
     def stream
-      began = false
-      delivery = Delivery.new(@env)
-      send_to(@client) do |response|
-        began = true
-        ResponseEnv.head(@env, response, @settings)
-        response.each_chunk { |chunk| delivery.piece(chunk) }
-        ResponseEnv.body(@env, response.outcome, +"")
-        delivery.finish
-      end
-    rescue ArgumentError => error
-      raise if began # on_data raised it.
-
-      raise Errors.of(error, @env)
+      failure = nil
+      @client.batch { |batch| queue(batch) { |error| failure = error } }
+      raise failure if failure
     end
 
-    def send_to(client, &block)
-      client.request(VERBS[@env.method], @env.url.to_s, headers: @headers, body: @body, timeout: @timeout, &block)
-    end
-
-    # Sends without a block, and by the short way for headers that are Strings, as most are.
-    def send_with(client)
-      flat = @headers.flatten
-      return send_to(client) unless flat.all?(String)
-
-      client.request_flat(VERBS[@env.method], @env.url.to_s, flat, @body, @timeout)
+    # To a client or a batch.
+    def send_to(target, **others)
+      target.request(VERBS[@env.method], @env.url.to_s, headers: @headers, body: @body, timeout: @timeout, **others)
     end
 
     # In a batch the pieces come by callbacks.

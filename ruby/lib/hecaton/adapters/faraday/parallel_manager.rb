@@ -62,9 +62,7 @@ class Faraday::Adapter::Hecaton
         end_those_left
       end
 
-      def start_all
-        start(@waiting.first) until @waiting.empty?
-      end
+      def start_all = (start(@waiting.first) until @waiting.empty?)
 
       def start(exchange)
         take(exchange)

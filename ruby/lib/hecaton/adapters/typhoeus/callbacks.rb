@@ -1,92 +1,89 @@
 # Blocks that are called while requests run and when they end.
-module Hecaton
-  module Typhoeus
-    class Request
-      # Included by Request.
-      module Callbacks
-        # Lists of blocks, of a request and (for all requests) of Typhoeus. Each method adds the block, if there is one,
-        # and returns the Array, which may be changed.
-        module Types
-          NONE = [].freeze
-          private_constant :NONE
 
-          # Called with the Response of a request that has ended, however it did.
-          def on_complete(&block) = listed(@on_complete ||= [], block)
+class Hecaton::Typhoeus::Request
+  # Included by Request.
+  module Callbacks
+    # Lists of blocks, of a request and (for all requests) of Typhoeus. Each method adds the block, if there is one,
+    # and returns the Array, which may be changed.
+    module Types
+      NONE = [].freeze
+      private_constant :NONE
 
-          # Called with the Response if it is a success.
-          def on_success(&block) = listed(@on_success ||= [], block)
+      # Called with the Response of a request that has ended, however it did.
+      def on_complete(&block) = listed(@on_complete ||= [], block)
 
-          # Called with the Response if it is a failure.
-          def on_failure(&block) = listed(@on_failure ||= [], block)
+      # Called with the Response if it is a success.
+      def on_success(&block) = listed(@on_success ||= [], block)
 
-          # Called with a Response without body when the head of the response is there.
-          def on_headers(&block) = listed(@on_headers ||= [], block)
+      # Called with the Response if it is a failure.
+      def on_failure(&block) = listed(@on_failure ||= [], block)
 
-          # For a request: called while its body comes in, and at the end, as Typhoeus' own callbacks are, with the
-          # Response. Its arguments on the way are the body's expected bytes (0 if unknown), its bytes so far, 0, 0. The
-          # Response follows if there is on_body.
-          def on_progress(&block) = listed(@on_progress ||= [], block)
+      # Called with a Response without body when the head of the response is there.
+      def on_headers(&block) = listed(@on_headers ||= [], block)
 
-          # For the caller of the blocks: each list if it has any, else an empty one.
-          def listening_to_headers = @on_headers || NONE
-          # Array of the blocks that on_progress was given.
-          def listening_to_progress = @on_progress || NONE
+      # For a request: called while its body comes in, and at the end, as Typhoeus' own callbacks are, with the
+      # Response. Its arguments on the way are the body's expected bytes (0 if unknown), its bytes so far, 0, 0. The
+      # Response follows if there is on_body.
+      def on_progress(&block) = listed(@on_progress ||= [], block)
 
-          # For requests: adds those of the end to a list.
-          def list_end(calls)
-            calls.concat(@on_complete) if @on_complete
-            calls.concat(@on_progress) if @on_progress
-          end
+      # For the caller of the blocks: each list if it has any, else an empty one.
+      def listening_to_headers = @on_headers || NONE
+      # Array of the blocks that on_progress was given.
+      def listening_to_progress = @on_progress || NONE
 
-          # For requests: adds on_success or on_failure.
-          def list_verdict(calls, response)
-            return unless @on_success || @on_failure
-
-            list = response.success? ? @on_success : @on_failure
-            calls.concat(list) if list
-          end
-
-          private
-
-          # The list, with the block if there is one.
-          def listed(list, block) = block ? list << block : list
-        end
-
-        # Calls the callbacks of on_headers, and returns an Array of their values.
-        def execute_headers_callbacks(response)
-          (Typhoeus.listening_to_headers + listening_to_headers).map { |callback| callback.call(response) }
-        end
-
-        # Calls the callbacks of the end: on_complete and on_progress, then on_success or on_failure. Typhoeus' global
-        # callbacks go before the request's own. The value of the last one is the response's handled_response.
-        def execute_callbacks
-          list_callbacks
-          call_back
-        end
-
-        # For Hydra: calls those of the list that were not begun. Ruby looks for interrupts when a method returns: one
-        # comes before a callback is counted, or in it.
-        def call_back(calls = @calls)
-          response = @response
-          while (callback = calls[at = calls[0] + 1])
-            response.handled_response = (calls[0] = at) && callback.call(response)
-          end
-        end
-
-        private
-
-        # How many were begun, and the callbacks that are there: none that they add.
-        def list_callbacks
-          list = [0]
-          Typhoeus.list_end(list)
-          list_end(list)
-          if (response = @response)
-            Typhoeus.list_verdict(list, response)
-            list_verdict(list, response)
-          end
-          @calls = list
-        end
+      # For requests: adds those of the end to a list.
+      def list_end(calls)
+        calls.concat(@on_complete) if @on_complete
+        calls.concat(@on_progress) if @on_progress
       end
+
+      # For requests: adds on_success or on_failure.
+      def list_verdict(calls, response)
+        return unless @on_success || @on_failure
+
+        list = response.success? ? @on_success : @on_failure
+        calls.concat(list) if list
+      end
+
+      private
+
+      # The list, with the block if there is one.
+      def listed(list, block) = block ? list << block : list
+    end
+
+    # Calls the callbacks of on_headers, and returns an Array of their values.
+    def execute_headers_callbacks(response)
+      (Hecaton::Typhoeus.listening_to_headers + listening_to_headers).map { |callback| callback.call(response) }
+    end
+
+    # Calls the callbacks of the end: on_complete and on_progress, then on_success or on_failure. Typhoeus' global
+    # callbacks go before the request's own. The value of the last one is the response's handled_response.
+    def execute_callbacks
+      list_callbacks
+      call_back
+    end
+
+    # For Hydra: calls those of the list that were not begun. Ruby looks for interrupts when a method returns: one
+    # comes before a callback is counted, or in it.
+    def call_back(calls = @calls)
+      response = @response
+      while (callback = calls[at = calls[0] + 1])
+        response.handled_response = (calls[0] = at) && callback.call(response)
+      end
+    end
+
+    private
+
+    # How many were begun, and the callbacks that are there: none that they add.
+    def list_callbacks
+      list = [0]
+      Hecaton::Typhoeus.list_end(list)
+      list_end(list)
+      if (response = @response)
+        Hecaton::Typhoeus.list_verdict(list, response)
+        list_verdict(list, response)
+      end
+      @calls = list
     end
   end
 end

@@ -1,39 +1,38 @@
 # Settings for all requests of a program.
-module Hecaton
-  module Typhoeus
-    # Read where Typhoeus reads them: block_connection, memoize and cache when a request runs, the others when it is
-    # made.
-    module Config
-      class << self
-        # Whether requests that are not stubbed raise Errors::NoStub.
-        attr_accessor :block_connection
-        # Whether a GET gets the response of an equal one that has ended in the same run of its hydra.
-        attr_accessor :memoize
-        # An object with get(request) and set(request, response), nil for none.
-        attr_accessor :cache
-        # Array: features of Hecaton::Client for all requests, nil for none. Typhoeus has no such setting.
-        attr_reader :features
 
-        # Sets them, for requests that are made from now on.
-        def features=(list)
-          Hecaton::Features.of(list)
-          @features = list
-          Clients.forget
-        end
+module Hecaton::Typhoeus
+  # Read where Typhoeus reads them: block_connection, memoize and cache when a request runs, the others when it is
+  # made.
+  module Config
+    class << self
+      # Whether requests that are not stubbed raise Errors::NoStub.
+      attr_accessor :block_connection
+      # Whether a GET gets the response of an equal one that has ended in the same run of its hydra.
+      attr_accessor :memoize
+      # An object with get(request) and set(request, response), nil for none.
+      attr_accessor :cache
+      # Array: features of Hecaton::Client for all requests, nil for none. Typhoeus has no such setting.
+      attr_reader :features
 
-        # Defaults of the options of these names; user_agent of the header.
-        attr_reader :verbose, :timeout, :connecttimeout, :user_agent, :proxy
-
-        %i[verbose timeout connecttimeout user_agent proxy].each do |name|
-          define_method(:"#{name}=") do |value|
-            instance_variable_set(:"@#{name}", value)
-            @defaults = ![@verbose, @timeout, @connecttimeout, @user_agent, @proxy].all?(&:nil?)
-          end
-        end
-
-        # For requests: whether any of those is set.
-        def defaults? = @defaults
+      # Sets them, for requests that are made from now on.
+      def features=(list)
+        Hecaton::Features.of(list)
+        @features = list
+        Clients.forget
       end
+
+      # Defaults of the options of these names; user_agent of the header.
+      attr_reader :verbose, :timeout, :connecttimeout, :user_agent, :proxy
+
+      %i[verbose timeout connecttimeout user_agent proxy].each do |name|
+        define_method(:"#{name}=") do |value|
+          instance_variable_set(:"@#{name}", value)
+          @defaults = ![@verbose, @timeout, @connecttimeout, @user_agent, @proxy].all?(&:nil?)
+        end
+      end
+
+      # For requests: whether any of those is set.
+      def defaults? = @defaults
     end
   end
 end

@@ -1,73 +1,70 @@
 # Stubs: the requests that do not go to the network, and their responses.
-module Hecaton
-  module Typhoeus
-    # Made by Typhoeus.stub.
-    class Expectation
-      # The conditions of a request: a URL as a String, a Regexp, a URI or nil for any; and options.
-      attr_reader :base_url, :options
-      # Its creator, as given to stubbed_from; nil by default.
-      attr_reader :from
 
-      class << self
-        # All that there are, an Array that may be changed.
-        def all = @expectations ||= []
+module Hecaton::Typhoeus
+  # Made by Typhoeus.stub.
+  class Expectation
+    # The conditions of a request: a URL as a String, a Regexp, a URI or nil for any; and options.
+    attr_reader :base_url, :options
+    # Its creator, as given to stubbed_from; nil by default.
+    attr_reader :from
 
-        # Forgets them.
-        def clear = all.clear
+    # All that there are, an Array that may be changed.
+    def self.all = @expectations ||= []
 
-        # The response of the first that matches, nil when none does.
-        def response_for(request) = find_by(request)&.response(request)
+    # Forgets them.
+    def self.clear = all.clear
 
-        # The first that matches, or nil.
-        def find_by(request) = (all.find { |expectation| expectation.matches?(request) } unless all.empty?)
-      end
+    # The response of the first that matches, nil when none does.
+    def self.response_for(request) = find_by(request)&.response(request)
 
-      def initialize(base_url, options = {})
-        @base_url = base_url
-        @options = options
-        @response_counter = 0
-        @from = nil
-      end
+    # The first that matches, or nil.
+    def self.find_by(request) = (all.find { |expectation| expectation.matches?(request) } unless all.empty?)
 
-      # Says who made it. Returns itself.
-      def stubbed_from(value)
-        @from = value
-        self
-      end
+    def initialize(base_url, options = {})
+      @base_url = base_url
+      @options = options
+      @response_counter = 0
+      @from = nil
+    end
 
-      # Adds a Response, an Array of them, or a block that is called with the request and returns one. They are given in
-      # turn, the last one again and again. Returns all.
-      def and_return(response = nil, &block) = responses.push(*(response.nil? ? block : response))
+    # Says who made it. Returns itself.
+    def stubbed_from(value)
+      @from = value
+      self
+    end
 
-      # Whether it is for this request.
-      def matches?(request) = url_match?(request.base_url) && options_match?(request)
+    # Adds a Response, an Array of them, or a block that is called with the request and returns one. They are given in
+    # turn, the last one again and again. Returns all.
+    def and_return(response = nil, &block) = responses.push(*(response.nil? ? block : response))
 
-      # Those that and_return was given.
-      def responses = @responses ||= []
+    # Whether it is for this request.
+    def matches?(request) = url_match?(request.base_url) && options_match?(request)
 
-      # The next one.
-      def response(request)
-        response = responses.fetch(@response_counter, responses.last)
-        response = response.call(request) if response.respond_to?(:call)
-        @response_counter += 1
-        response.mock = @from || true
-        response
-      end
+    # Those that and_return was given.
+    def responses = @responses ||= []
 
-      private
+    # The next one.
+    def response(request)
+      response = responses.fetch(@response_counter, responses.last)
+      response = response.call(request) if response.respond_to?(:call)
+      @response_counter += 1
+      response.mock = @from || true
+      response
+    end
 
-      def options_match?(request)
-        return true unless options
+    private
 
-        options.all? { |name, value| request.original_options[name] == value || request.options[name] == value }
-      end
+    def options_match?(request)
+      return true unless options
 
-      def url_match?(url)
-        case base_url
-        when nil then true
-        when Regexp then base_url.match?(url.to_s)
-        else (base_url.is_a?(String) || (defined?(URI) && base_url.is_a?(URI))) && base_url.to_s == url.to_s
-        end
+      options.all? { |name, value| request.original_options[name] == value || request.options[name] == value }
+    end
+
+    def url_match?(url)
+      case base_url
+      when nil then true
+      when Regexp then base_url.match?(url.to_s)
+      else (base_url.is_a?(String) || (defined?(URI) && base_url.is_a?(URI))) && base_url.to_s == url.to_s
       end
     end
   end

@@ -1,55 +1,58 @@
-# A hydra's request whose callbacks receive its response while it comes in.
-module Hecaton
-  module Typhoeus
-    class Hydra
-      # Calls on_headers, on_body and on_progress of a request, and makes its Response.
-      class InParts
-        def initialize(request, plan, batch, pending)
-          @plan = plan
-          @batch = batch
-          @pending = pending
-          @listener = Exchange::Listener.new(request)
-          @body = "".b
-          pending.on_headers { |response| guard(:head) { head(response) } }
-          pending.on_body { |bytes| guard(bytes) { piece(bytes) } }
-        end
+# A request whose callbacks receive its response while it comes in.
 
-        # The Response for the outcome.
-        def response(outcome)
-          return Response.of(outcome, @code, @body) if outcome.is_a?(Hecaton::Response)
+module Hecaton::Typhoeus
+  # Calls on_headers, on_body and on_progress of a request, and makes its Response.
+  class InParts
+    def initialize(request, plan, batch, pending)
+      @request = request
+      @plan = plan
+      @batch = batch
+      @pending = pending
+      @received = 0
+      @body = "".b
+      pending.on_headers { |response| guard(:head) { head(response) } }
+      pending.on_body { |bytes| guard(bytes) { piece(bytes) } }
+    end
 
-          Response.of(outcome, @code, @body, @head&.code)
-        end
+    # The Response for the outcome. It has no body if that went to on_body.
+    def response(outcome)
+      return Response.of(outcome, @code, @body) if outcome.is_a?(Hecaton::Response)
 
-        private
+      Response.of(outcome, @code, @body, @head&.code)
+    end
 
-        def head(response)
-          @head = Response.of(response)
-          @listener.head(@head)
-          @plan.unwanted(response)
-        end
+    private
 
-        def piece(bytes)
-          return :write_error if @listener.chunk(bytes, @head) == :abort
+    def head(response)
+      @head = Response.of(response)
+      @length = @head.headers["Content-Length"].to_i
+      @request.execute_headers_callbacks(@head)
+      @plan.unwanted(response)
+    end
 
-          @body << bytes unless @listener.takes_body?
-          nil
-        end
+    def piece(bytes)
+      @received += bytes.bytesize
+      @request.listening_to_progress.each do |callback|
+        callback.call(@length, @received, 0, 0, @request.streaming? ? @head : nil)
+      end
+      return :write_error if @request.on_body.any? { |callback| callback.call(bytes, @head) == :abort }
 
-        # Ends the request if the block returns a return code, or if an exception leaves it: a callback that has missed
-        # a piece gets no other. After an interrupt, the batch hands the same part over again.
-        def guard(part)
-          return if @code || part.equal?(@part)
+      @body << bytes unless @request.streaming?
+      nil
+    end
 
-          code = :aborted_by_callback
-          @part = part
-          code = yield
-        ensure
-          if code
-            @code = code
-            @batch.enough(@pending)
-          end
-        end
+    # Ends the request if the block returns a return code, or if an exception leaves it: a callback that has missed
+    # a piece gets no other. After an interrupt, the batch hands the same part over again.
+    def guard(part)
+      return if @code || part.equal?(@part)
+
+      code = :aborted_by_callback
+      @part = part
+      code = yield
+    ensure
+      if code
+        @code = code
+        @batch.enough(@pending)
       end
     end
   end

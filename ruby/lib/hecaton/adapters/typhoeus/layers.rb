@@ -1,45 +1,44 @@
 # The layers that may give a response before a request is sent: before, stubs, blocked connections, the cache, memory.
-module Hecaton
-  module Typhoeus
-    # Called by Request#run and Hydra#add, so that both go the same way.
-    module Layers
-      # Yields if no layer has a response. hydra is the Hydra of the request, or nil. memory is the memory of that Hydra,
-      # or nil.
-      def self.pass(request, hydra = nil, memory = nil)
-        return left(request.response, hydra) if Typhoeus.before? && stopped?(request)
 
-        if (response = Expectation.response_for(request))
-          return stub(request, response)
-        end
-        raise Errors::NoStub, request if request.blocked?
+module Hecaton::Typhoeus
+  # Called by Request#run and Hydra#add, so that both go the same way.
+  module Layers
+    # Yields if no layer has a response. hydra is the Hydra of the request, or nil. memory is the memory of that Hydra,
+    # or nil.
+    def self.pass(request, hydra = nil, memory = nil)
+      return left(request.response, hydra) if Hecaton::Typhoeus.before? && stopped?(request)
 
-        if request.cacheable? && (response = request.cached_response)
-          response.cached = true
-          return left(request.finish(response), hydra)
-        end
-        return left(request.finish(memory[request], true), hydra) if memory && request.memoizable? && memory.key?(request)
-
-        yield
+      if (response = Expectation.response_for(request))
+        return stub(request, response)
       end
+      raise Errors::NoStub, request if request.blocked?
 
-      private_class_method def self.stopped?(request)
-        Typhoeus.before.any? do |callback|
-          value = callback.call(request)
-          value.nil? || value == false || value.is_a?(Response)
-        end
+      if request.cacheable? && (response = request.cached_response)
+        response.cached = true
+        return left(request.finish(response), hydra)
       end
+      return left(request.finish(memory[request], true), hydra) if memory && request.memoizable? && memory.key?(request)
 
-      # The response of a request that is not in flight in its hydra, where another starts instead.
-      private_class_method def self.left(response, hydra)
-        hydra&.left
-        response
-      end
+      yield
+    end
 
-      private_class_method def self.stub(request, response)
-        request.execute_headers_callbacks(response)
-        request.on_body.each { |callback| callback.call(response.body, response) }
-        request.finish(response)
+    private_class_method def self.stopped?(request)
+      Hecaton::Typhoeus.before.any? do |callback|
+        value = callback.call(request)
+        value.nil? || value == false || value.is_a?(Response)
       end
+    end
+
+    # The response of a request that is not in flight in its hydra, where another starts instead.
+    private_class_method def self.left(response, hydra)
+      hydra&.left
+      response
+    end
+
+    private_class_method def self.stub(request, response)
+      request.execute_headers_callbacks(response)
+      request.on_body.each { |callback| callback.call(response.body, response) }
+      request.finish(response)
     end
   end
 end

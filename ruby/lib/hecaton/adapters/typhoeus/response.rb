@@ -1,101 +1,86 @@
 # A response as Typhoeus has it: from the engine, from a cache, or made by hand.
-module Hecaton
-  module Typhoeus
-    # Pure Ruby, so that it can be marshalled.
-    class Response
-      include Informations
-      include Status
 
-      LAZY = %i[@outcome @own_code @own_body @own_status].freeze
-      private_constant :LAZY
+module Hecaton::Typhoeus
+  # Pure Ruby, so that it can be marshalled.
+  class Response
+    include Informations
+    include Status
 
-      # The Request it belongs to.
-      attr_accessor :request
-      # handled_response is the value of the last callback, mock whether the response is a stub's.
-      attr_writer :options, :handled_response, :mock, :cached
+    LAZY = %i[@outcome @own_code @own_body @own_status].freeze
+    private_constant :LAZY
 
-      # By hand, for stubs: Response.new(code: 200, body: "…", headers: {…}, return_code: :ok, …).
-      def initialize(options = {})
-        @options = options
-        @headers = Header.new(options[:headers]) if options[:headers]
-      end
+    # The Request it belongs to.
+    attr_accessor :request
+    # handled_response is the value of the last callback, mock whether the response is a stub's.
+    attr_writer :options, :handled_response, :mock, :cached
 
-      # For Exchange and Hydra. The outcome is a Hecaton::Response, Hecaton::Error or Hecaton::Stream; body is the part
-      # that was read. A return_code or status is given where it differs from the outcome's own.
-      def self.of(outcome, return_code = nil, body = nil, status = nil)
-        allocate.load(outcome, return_code, body, status)
-      end
+    # By hand, for stubs: Response.new(code: 200, body: "…", headers: {…}, return_code: :ok, …).
+    def initialize(options = {})
+      @options = options
+      @headers = Header.new(options[:headers]) if options[:headers]
+    end
 
-      # For `of`. Returns itself.
-      def load(outcome, return_code, body, status)
-        @outcome = outcome
-        @own_code = return_code if return_code
-        @own_body = body if body
-        @own_status = status if status
-        self
-      end
+    # For Exchange and Hydra. The outcome is a Hecaton::Response, Hecaton::Error or Hecaton::Stream; body is the part
+    # that was read. A return_code or status is given where it differs from the outcome's own.
+    def self.of(outcome, return_code = nil, body = nil, status = nil)
+      allocate.load(outcome, return_code, body, status)
+    end
 
-      # Hash of all that is known; the methods read it.
-      def options = @options ||= facts
+    # For `of`. Returns itself.
+    def load(outcome, return_code, body, status)
+      @outcome = outcome
+      @own_code = return_code if return_code
+      @own_body = body if body
+      @own_status = status if status
+      self
+    end
 
-      # Whether it is a stub's: true, or what the stub was made by.
-      def mock = defined?(@mock) ? @mock : (@options && @options[:mock])
-      alias mock? mock
+    # Hash of all that is known; the methods read it.
+    def options = @options ||= facts
 
-      # The value of the last callback, else the response itself.
-      def handled_response = @handled_response || self
+    # Whether it is a stub's: true, or what the stub was made by.
+    def mock = defined?(@mock) ? @mock : (@options && @options[:mock])
+    alias mock? mock
 
-      # Whether a cache had it.
-      def cached? = !!@cached
+    # The value of the last callback, else the response itself.
+    def handled_response = @handled_response || self
 
-      # The four that nearly every program reads have a short way.
+    # Whether a cache had it.
+    def cached? = !!@cached
 
-      # See Informations.
-      def response_code = @options ? super : @own_status || Facts.status(@outcome)
-      alias code response_code
+    # For a cache: lets go of what only this library could read.
+    def settle
+      options
+      @outcome = @own_code = @own_body = @own_status = nil
+      self
+    end
 
-      def return_code = @options ? super : @own_code || ReturnCodes.of(@outcome)
+    # For Marshal.dump: plain values, without callbacks.
+    def marshal_dump
+      settle
+      (instance_variables - LAZY).map { |name| [name, instance_variable_get(name)] }
+    end
 
-      def response_body = @options ? super : bytes
-      alias body response_body
+    # For Marshal.load.
+    def marshal_load(attributes) = attributes.each { |name, value| instance_variable_set(name, value) }
 
-      def total_time = @options ? super : @outcome.elapsed
-      alias time total_time
+    private
 
-      # For a cache: lets go of what only this library could read.
-      def settle
-        options
-        @outcome = @own_code = @own_body = @own_status = nil
-        self
-      end
+    def facts
+      facts = Facts.of(@outcome, bytes, return_code, @request&.sent_bytes, @request&.debug_info || DebugInfo.new)
+      facts[:response_code] = @own_status if @own_status
+      # The engine drops the fragment, and libcurl keeps it.
+      facts[:effective_url] << @request.url[/#.*/m].to_s.b if @request && @outcome.redirects.empty?
+      facts
+    end
 
-      # For Marshal.dump: plain values, without callbacks.
-      def marshal_dump
-        settle
-        (instance_variables - LAZY).map { |name| [name, instance_variable_get(name)] }
-      end
-
-      # For Marshal.load.
-      def marshal_load(attributes) = attributes.each { |name, value| instance_variable_set(name, value) }
-
-      private
-
-      def facts
-        facts = Facts.of(@outcome, bytes, return_code, @request&.sent_bytes, @request&.debug_info || DebugInfo.new)
-        facts[:response_code] = @own_status if @own_status
-        # The engine drops the fragment, and libcurl keeps it.
-        facts[:effective_url] << @request.url[/#.*/m].to_s.b if @request && @outcome.redirects.empty?
-        facts
-      end
-
-      # Subscribers to the engine's events may have the String too.
-      def bytes
-        @own_body ||=
-          if !@outcome.is_a?(Hecaton::Response) then "".b
-          elsif (body = @outcome.body).encoding == Encoding::BINARY then body
-          else body.dup.force_encoding(Encoding::BINARY)
-          end
-      end
+    # Subscribers to the engine's events may have the String too.
+    def bytes
+      @own_body ||=
+        if !@outcome.is_a?(Hecaton::Response) then "".b
+        elsif (body = @outcome.body).encoding == Encoding::BINARY then body
+        else body.dup.force_encoding(Encoding::BINARY)
+        end
     end
   end
 end

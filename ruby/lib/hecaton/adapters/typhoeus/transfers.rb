@@ -1,171 +1,163 @@
 # The transfers of a hydra that are under way.
-require_relative "in_parts"
 
-module Hecaton
-  module Typhoeus
-    class Hydra
-      # All of them run in one batch, in the thread that runs the hydra, whatever their settings are: each request names
-      # its client. So none waits for one with other settings.
-      #
-      # The batch alone knows what is under way: also outcomes that it has received and not delivered, because an
-      # exception or Thread#kill left `run`. The next `run` delivers them, in whatever thread.
-      class Transfers
-        # The batch has no limit: the hydra itself limits the number of requests.
-        NO_LIMIT = 2**32 - 1
-        private_constant :NO_LIMIT
+module Hecaton::Typhoeus
+  class Hydra
+    # All of them run in one batch, in the thread that runs the hydra, whatever their settings are: each request names
+    # its client. So none waits for one with other settings.
+    #
+    # The batch alone knows what is under way: also outcomes that it has received and not delivered, because an
+    # exception or Thread#kill left `run`. The next `run` delivers them, in whatever thread.
+    class Transfers
+      # The batch has no limit: the hydra itself limits the number of requests.
+      NO_LIMIT = 2**32 - 1
+      private_constant :NO_LIMIT
 
-        # hydra receives each request that ended and its Response.
-        def initialize(hydra)
-          @hydra = hydra
-          @home = Process.pid
-          @batch = @client = nil
-          @sending = @sent = nil # The request that is being started, and its Pending, as soon as that is known.
-          @delivered = nil # The request that got its Response last, by its Pending.
-          @calls = nil # The callbacks of that.
-          @calling = nil # The request whose callbacks are being called, by its Pending.
-          @left = [] # Those that have ended and whose callbacks were not all begun, because `run` was left.
+      # hydra receives each request that ended and its Response.
+      def initialize(hydra)
+        @hydra = hydra
+        @home = Process.pid
+        @batch = nil
+        @sending = @sent = nil # The request that is being started, and its Pending, as soon as that is known.
+        @delivered = nil # The request that got its Response last, by its Pending.
+        @calls = nil # The callbacks of that.
+        @calling = nil # The request whose callbacks are being called, by its Pending.
+        @left = [] # Those that have ended and whose callbacks were not all begun, because `run` was left.
+      end
+
+      # How many are under way.
+      def size = @batch ? @batch.size : 0
+
+      # Starts a request. One that cannot be sent as it is given is left out.
+      def start(request)
+        request.plain? && !request.watched? ? start_plain(request) : start_by_plan(request)
+      rescue Hecaton::ForkError
+        raise if @home == Process.pid
+
+        leave_to_parent # A callback has forked, and this is the child.
+        retry
+      end
+
+      # Waits until something has happened, and reports it. False if nothing was left.
+      def wait
+        recover if @sending
+        call_left unless @left.empty?
+        @batch ? @batch.step : false
+      rescue Hecaton::ForkError
+        raise if @home == Process.pid
+
+        leave_to_parent
+        call_left
+        @hydra.dequeue_many
+        true
+      end
+
+      # Before `wait`: makes the calling thread the one that runs the hydra, and calls the callbacks that an interrupt
+      # kept from being called.
+      def resume
+        leave_to_parent if @home != Process.pid
+        @batch&.adopt
+        recover if @sending
+        note_left
+        call_left
+      end
+
+      # After `wait`. What is under way stays so, and callbacks that were not called are noted for the next `run`.
+      def pause
+        return unless @batch
+
+        note_left
+        close if @batch.size.zero?
+      end
+
+      private
+
+      # The start of a request was left. An interrupt can come when the batch has the request, and before it has its
+      # callback, which each other request of the batch has.
+      def recover
+        pending = @sent || @batch&.without_callback
+        promise(@sending, pending) if pending
+        @sending = nil
+      end
+
+      # In a child of fork: requests under way are the parent's, and fail here.
+      def leave_to_parent
+        @home = Process.pid
+        @left.concat(close) if @batch
+      end
+
+      # An interrupt can come after a request was taken from the batch, and before the last of its callbacks. A
+      # callback that runs the hydra is not over.
+      def note_left
+        pending = @batch&.last_called
+        return if pending.nil? || pending.equal?(@calling)
+
+        @left << pending unless @left.include?(pending)
+        @batch.forget_last_called
+      end
+
+      def call_left
+        while (pending = @left.first)
+          return if pending.equal?(@calling)
+
+          pending.call_back
+          @left.shift if pending.equal?(@left.first)
         end
+      end
 
-        # How many are under way.
-        def size = @batch ? @batch.size : 0
+      def close
+        batch = @batch
+        @batch = nil # First: an interrupt must not leave a closed one here.
+        batch.close
+      end
 
-        # Starts a request. One that cannot be sent as it is given is left out.
-        def start(request)
-          request.plain? && !request.watched? ? start_plain(request) : start_by_plan(request)
-        rescue ForkError
-          raise if @home == Process.pid
+      def start_by_plan(request)
+        request.plan = plan = Plan.of(request)
+        return request.finish(Exchange.response(plan, plan.forbidden)) if plan.forbidden
 
-          leave_to_parent # A callback has forked, and this is the child.
-          retry
+        request.in_parts = nil
+        way = way_of(plan.client)
+        url = plan.url_of(request)
+        @sent = nil
+        @sending = request
+        promise(request, plan.queue(way, url))
+      end
+
+      def start_plain(request)
+        Clients.warn_of_timeout
+        request.plan = nil if request.plan
+        way = way_of(Clients.default)
+        @sent = nil
+        @sending = request
+        promise(request, way.send_request("GET".freeze, request.base_url, nil))
+      end
+
+      # The way of this client's requests into the batch, which belongs to the client of its first request.
+      def way_of(client)
+        @batch ||= Exchange.seen_once { client.send(:new_batch, NO_LIMIT, nil, nil) }
+        @batch.way_of(client)
+      end
+
+      # Does each step once, also if it is called again.
+      def promise(request, pending)
+        @sent = pending
+        request.in_parts = InParts.new(request, request.plan, @batch, pending) if request.plan && request.watched? && !pending.in_parts?
+        pending.on_complete { |outcome| deliver(pending, request, outcome) } unless pending.callback?
+        @hydra.started(request)
+        @sending = @sent = nil
+      end
+
+      # Calls the callbacks of a request that has ended, or the rest of them if `run` was left between two.
+      def deliver(pending, request, outcome)
+        outer = @calling
+        @calling = pending
+        unless pending.equal?(@delivered)
+          @calls = request.take(request.plan ? request.response_for(outcome) : Response.of(outcome))
+          @delivered = pending
         end
-
-        # Waits until something has happened, and reports it. False if nothing was left.
-        def wait
-          recover if @sending
-          call_left unless @left.empty?
-          @batch ? @batch.step : false
-        rescue ForkError
-          raise if @home == Process.pid
-
-          leave_to_parent
-          call_left
-          @hydra.dequeue_many
-          true
-        end
-
-        # Before `wait`: makes the calling thread the one that runs the hydra, and calls the callbacks that an interrupt
-        # kept from being called.
-        def resume
-          leave_to_parent if @home != Process.pid
-          @batch&.adopt
-          recover if @sending
-          note_left
-          call_left
-        end
-
-        # After `wait`. What is under way stays so, and callbacks that were not called are noted for the next `run`.
-        def pause
-          return unless @batch
-
-          note_left
-          close if @batch.size.zero?
-        end
-
-        private
-
-        # The start of a request was left. An interrupt can come when the batch has the request, and before it has its
-        # callback, which each other request of the batch has.
-        def recover
-          pending = @sent || @batch&.without_callback
-          promise(@sending, pending) if pending
-          @sending = nil
-        end
-
-        # In a child of fork: requests under way are the parent's, and fail here.
-        def leave_to_parent
-          @home = Process.pid
-          @left.concat(close) if @batch
-        end
-
-        # An interrupt can come after a request was taken from the batch, and before the last of its callbacks. A
-        # callback that runs the hydra is not over.
-        def note_left
-          pending = @batch&.last_called
-          return if pending.nil? || pending.equal?(@calling)
-
-          @left << pending unless @left.include?(pending)
-          @batch.forget_last_called
-        end
-
-        def call_left
-          while (pending = @left.first)
-            return if pending.equal?(@calling)
-
-            pending.call_back
-            @left.shift if pending.equal?(@left.first)
-          end
-        end
-
-        def close
-          batch = @batch
-          @batch = nil # First: an interrupt must not leave a closed one here.
-          batch.close
-        end
-
-        def start_by_plan(request)
-          request.plan = plan = Plan.of(request)
-          return request.finish(Exchange.response(plan, plan.forbidden)) if plan.forbidden
-
-          request.in_parts = nil
-          batch = batch_for(plan.client)
-          url = plan.url_of(request)
-          client = plan.client unless plan.client.equal?(@client)
-          @sent = nil
-          @sending = request
-          promise(request, plan.queue(batch, url, client))
-        end
-
-        def start_plain(request)
-          Clients.warn_of_timeout
-          request.plan = nil if request.plan
-          client = Clients.default
-          batch = batch_for(client)
-          options = client.equal?(@client) ? nil : { client: client }
-          @sent = nil
-          @sending = request
-          promise(request, batch.get(request.base_url, options))
-        end
-
-        # The batch, which belongs to the client of its first request.
-        def batch_for(client)
-          @batch || begin
-            @client = client
-            @batch = Exchange.seen_once { client.send(:new_batch, NO_LIMIT, nil, nil) }
-          end
-        end
-
-        # Does each step once, also if it is called again.
-        def promise(request, pending)
-          @sent = pending
-          request.in_parts = InParts.new(request, request.plan, @batch, pending) if request.plan && request.watched? && !pending.in_parts?
-          pending.on_complete { |outcome| deliver(pending, request, outcome) } unless pending.callback?
-          @hydra.started(request)
-          @sending = @sent = nil
-        end
-
-        # Calls the callbacks of a request that has ended, or the rest of them if `run` was left between two.
-        def deliver(pending, request, outcome)
-          outer = @calling
-          @calling = pending
-          unless pending.equal?(@delivered)
-            @calls = request.take(request.plan ? request.response_for(outcome) : Response.of(outcome))
-            @delivered = pending
-          end
-          request.call_back(@calls) # It may be queued again already, and then has none of its own.
-          @hydra.dequeue_many unless @hydra.queued_requests.empty?
-        ensure
-          @calling = outer
-        end
+        request.call_back(@calls) # It may be queued again already, and then has none of its own.
+        @hydra.dequeue_many unless @hydra.queued_requests.empty?
+      ensure
+        @calling = outer
       end
     end
   end

@@ -1,38 +1,35 @@
 # The methods of the module Typhoeus itself.
-module Hecaton
-  # See module.rb.
-  module Typhoeus
-    extend Request::Actions
-    extend Request::Callbacks::Types
 
-    class << self
-      # Yields Config.
-      def configure = yield(Config)
+# See module.rb.
+module Hecaton::Typhoeus
+  extend Request::Actions
+  extend Request::Callbacks::Types
 
-      # The Expectation for requests of this URL (a String, a Regexp, a URI, nil for any) and these options. An existing
-      # Expectation is returned again. The block, if given, gets each request and makes the response.
-      def stub(base_url, options = {}, &block)
-        expectation = Expectation.all.find { |each| each.base_url == base_url && each.options == options }
-        Expectation.all << (expectation = Expectation.new(base_url, options)) unless expectation
-        expectation.and_return(&block) if block
-        expectation
-      end
+  # Yields Config.
+  def self.configure = yield(Config)
 
-      # Adds a block that is called with each request before it is sent, and returns the Array of these blocks. If a
-      # block returns nil, false or a Response, the request is not sent, and the block must finish it.
-      def before(&block) = listed(@before ||= [], block)
+  # The Expectation for requests of this URL (a String, a Regexp, a URI, nil for any) and these options. An existing
+  # Expectation is returned again. The block, if given, gets each request and makes the response.
+  def self.stub(base_url, options = {}, &block)
+    expectation = Expectation.all.find { |each| each.base_url == base_url && each.options == options }
+    Expectation.all << (expectation = Expectation.new(base_url, options)) unless expectation
+    expectation.and_return(&block) if block
+    expectation
+  end
 
-      # For Layers: whether there are such blocks.
-      def before? = !(@before.nil? || @before.empty?)
+  # Adds a block that is called with each request before it is sent, and returns the Array of these blocks. If a
+  # block returns nil, false or a Response, the request is not sent, and the block must finish it.
+  def self.before(&block) = listed(@before ||= [], block)
 
-      # Lets requests of the block through even if Config.block_connection is set. Returns the value of the block.
-      def with_connection
-        old = Config.block_connection
-        Config.block_connection = false
-        yield if block_given?
-      ensure
-        Config.block_connection = old
-      end
-    end
+  # For Layers: whether there are such blocks.
+  def self.before? = !(@before.nil? || @before.empty?)
+
+  # Lets requests of the block through even if Config.block_connection is set. Returns the value of the block.
+  def self.with_connection
+    old = Config.block_connection
+    Config.block_connection = false
+    yield if block_given?
+  ensure
+    Config.block_connection = old
   end
 end
