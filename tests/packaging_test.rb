@@ -1,5 +1,5 @@
-# The making of the gems: the pages in them and their links, the check of the documentation, and the error of a gem
-# without an engine.
+# The making of the gems: the pages in them and their links, the check of the documentation, the bill of materials, and
+# the error of a gem without an engine.
 # After `rake package:native`, whose folder is looked at.
 require "minitest/autorun"
 require "open3"
@@ -9,6 +9,7 @@ require "tmpdir"
 ROOT = File.expand_path("..", __dir__)
 require "#{ROOT}/ruby/tasks/readme"
 require "#{ROOT}/ruby/tasks/documentation"
+require "#{ROOT}/release/sbom"
 
 class PackagingTest < Minitest::Test
   def setup = @folder = Dir.mktmpdir
@@ -126,6 +127,26 @@ class DocumentationTest < PackagingTest
       "def a(b) =\n  b\n" => "def a(b);\n  b; end\n", "def é = { \"ü\" => 1 } # ö\n" => "def é; { \"ü\" => 1 }; end # ö\n" }.each do |before, after|
       assert_equal after, Endless.rewrite(before)
     end
+  end
+end
+
+class SbomTest < Minitest::Test
+  TREE = <<~TEXT.freeze
+    0tool v0.1.0 (/somewhere/tool)|MIT OR Apache-2.0
+    1engine v0.1.0 (/somewhere/engine)|MIT
+    2ring v0.17.14|Apache-2.0 AND ISC
+    1ring v0.17.14|Apache-2.0 AND ISC (*)
+    1fnv v1.0.7|Apache-2.0 / MIT
+  TEXT
+  LOCK = "[[package]]\nname = \"ring\"\nversion = \"0.17.14\"\nsource = \"registry\"\nchecksum = \"ab\"\n".freeze
+
+  def test_each_crate_is_named_once_with_its_licence_checksum_and_needs
+    bill = Sbom.new(TREE, LOCK).document("tool.tar.gz", "2026-01-01T00:00:00Z")
+    assert_equal %w[engine ring fnv], bill[:components].map { |crate| crate[:name] }
+    assert_equal [nil, [{ alg: "SHA-256", content: "ab" }], nil], bill[:components].map { |crate| crate[:hashes] }
+    assert_equal "Apache-2.0 OR MIT", bill[:components].last[:licenses][0][:expression]
+    needs = bill[:dependencies].to_h { |entry| [entry[:ref][/cargo.(.*)@/, 1], entry[:dependsOn].map { |purl| purl[/cargo.(.*)@/, 1] }] }
+    assert_equal({ "tool" => %w[engine ring fnv], "engine" => %w[ring], "ring" => [], "fnv" => [] }, needs)
   end
 end
 

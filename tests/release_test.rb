@@ -4,6 +4,7 @@
 require "digest"
 require "English"
 require "fileutils"
+require "json"
 require "minitest/autorun"
 require "open3"
 require "rubygems/package"
@@ -57,6 +58,21 @@ class ReleaseTest < Minitest::Test
         assert_licences File.read("#{folder}/THIRD_PARTY_LICENSES"), %w[ring zstd-sys rustls], gem
         assert_no_path(folder)
       end
+    end
+  end
+
+  # What is linked is what has its licence in the file.
+  def test_a_bill_of_materials_names_each_crate_with_its_checksum
+    (TARBALLS + GEMS.grep(/\d\.gem\z/)).each do |file|
+      bill = JSON.parse(File.read("#{file}.cdx.json"))
+      assert_equal ["CycloneDX", File.basename(file)], [bill["bomFormat"], bill["metadata"]["component"]["name"]]
+      known = bill["components"].to_h { |crate| [crate["name"], crate] }
+      %w[ring rustls zstd-sys h2].each do |name|
+        assert_match(/\A\h{64}\z/, known.fetch(name)["hashes"][0]["content"], name)
+      end
+      references = bill["dependencies"].flat_map { |entry| [entry["ref"], *entry["dependsOn"]] }
+      named = [bill["metadata"]["component"], *bill["components"]].map { |crate| crate["bom-ref"] }
+      assert_empty references - named
     end
   end
 
