@@ -5,8 +5,11 @@ module Servers
     program "varnishd"
     version_by "-V"
 
-    explains "cut/2", "Varnish ends the stream of a chunked body that its back end cut as if it were whole",
-      seen: /truncate-chunked: 200 with \d+ bytes/
+    # Over HTTP/1.1 only now and then: a plain socket saw the last chunk in 3 of 600 responses on a busy machine.
+    %w[cut cut/2].each do |check|
+      explains check, "Varnish ends a chunked body that its back end cut as if it were whole",
+        seen: /truncate-chunked: 200 with \d+ bytes/
+    end
 
     def commands
       [[path, *common("one", :clear), "-p", "feature=+http2", "-p", "timeout_idle=10"],
