@@ -260,7 +260,7 @@ fn what_a_sweep_says_of_each_client_is_folded_also_where_clients_have_options() 
 
 #[test]
 fn a_run_with_an_access_log_is_not_said_to_have_none() {
-    let page = page("2026-11-24-own-service");
+    let page = page("2026-11-29-own-service");
     assert!(page.contains("UNVERIFIED: the access log confirms numbers of requests"));
     assert!(!page.contains("the server has no log"));
 }
