@@ -70,7 +70,6 @@ def with_options_as_code(page):
     What stands in brackets behind the help becomes a sentence.
     """
     page = re.sub(r" \[default: (.*)\]\.?$", r"\n\nDefault: \1.", page, flags=re.MULTILINE)
-    page = re.sub(r" \[env: ([A-Z]+)\\?(\w*)\]$", r"\n\nEnvironment: `\1\2`.", page, flags=re.MULTILINE)
     page = re.sub(r"^Default: ([^`\s]+)\.$", r"Default: `\1`.", page, flags=re.MULTILINE)
     parts = re.split(r"(```.*?```|`[^`\n]*`|^#[^\n]*$)", page, flags=re.DOTALL | re.MULTILINE)
     parts[::2] = (re.sub(r"(?<![\w-])--[a-z][a-z0-9-]*", r"`\g<0>`", text) for text in parts[::2])

@@ -30,8 +30,8 @@ class PagesTest(unittest.TestCase):
 
     def test_brackets_behind_help_are_sentences(self):
         self.assertEqual(
-            "How many\n\nDefault: `10`.\n\nWhere\n\nDefault: a new one.\n\nWho\n\nEnvironment: `A_B`.\n",
-            pages.with_options_as_code("How many [default: 10]\n\nWhere [default: a new one].\n\nWho [env: A\\_B]\n"),
+            "How many\n\nDefault: `10`.\n\nWhere\n\nDefault: a new one.\n",
+            pages.with_options_as_code("How many [default: 10]\n\nWhere [default: a new one].\n"),
         )
 
     def test_options_that_a_command_has_already_are_a_link(self):

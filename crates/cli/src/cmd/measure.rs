@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Result, bail};
 use clap::Args;
 use hecaton_lab::findings::stats::median;
-use hecaton_lab::findings::words::{count, figure};
+use hecaton_lab::findings::words::{count, figure, short};
 use hecaton_lab::findings::{Column, Threshold, milliseconds, number};
 use hecaton_lab::run::Interrupted;
 use hecaton_lab::run::program::{Program, Ran};
@@ -17,6 +17,8 @@ use serde_json::json;
 use crate::ending::Beyond;
 use crate::stop;
 
+use super::session::quoted;
+
 /// Runs any program that sends requests, unchanged, and shows what the test server saw.
 ///
 /// The program needs no driver. The server's address replaces {url} in its arguments, and is in the variable
@@ -25,7 +27,7 @@ use crate::stop;
 /// The counts are the server's. Whether the program read the bodies is unverified, because it does not report their
 /// check values; `hecaton sweep` verifies that, with a driver. Time, CPU time and memory include the program's start.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = USAGE)]
 pub struct Arguments {
     /// How often to run the program, each time with a new server.
     #[arg(short = 'r', long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -49,9 +51,16 @@ pub struct Arguments {
     #[arg(long, value_name = "LIMIT", value_parser = limit)]
     fail_if: Vec<Threshold<Ran>>,
     /// The program and its arguments.
-    #[arg(required = true, last = true, value_name = "COMMAND")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
     command: Vec<String>,
 }
+
+const USAGE: &str = "hecaton measure [OPTIONS] -- <COMMAND>...";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -62,6 +71,7 @@ Examples:
 
 /// Runs, prints.
 pub fn run(arguments: &Arguments) -> Result<()> {
+    refuse_without_dashes(&std::env::args().collect::<Vec<_>>(), &arguments.command)?;
     let program = Program {
         line: arguments.command.clone(),
         body_bytes: arguments.body as usize,
@@ -82,6 +92,20 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     writeln!(stdout().lock(), "{}", text.trim_end())?;
     within(&runs, &arguments.fail_if)
+}
+
+/// Without `--` before it, an option behind the program's name would be the program's, and perhaps meant for us.
+fn refuse_without_dashes(line: &[String], program: &[String]) -> Result<()> {
+    let own = &line[1..line.len() - program.len()];
+    if own.last().is_some_and(|word| word == "--") {
+        return Ok(());
+    }
+    let shown = |words: &[String]| words.iter().map(|word| quoted(word)).collect::<Vec<_>>();
+    let shown = [shown(own), vec!["--".to_owned()], shown(program)].concat();
+    bail!(Usage(format!(
+        "write `--` between the options and the program, as in\n  hecaton {}",
+        shown.join(" ")
+    )))
 }
 
 fn limit(text: &str) -> Result<Threshold<Ran>, String> {
@@ -183,6 +207,7 @@ const fn column(
         unit,
         read,
         of,
+        unknown: |_| String::new(),
     }
 }
 
@@ -203,20 +228,12 @@ fn table(runs: &[Ran]) -> String {
         if runs.len() > 1 {
             figures.insert(0, median(&figures).unwrap_or(f64::NAN));
         }
-        let figures: Vec<String> = figures.into_iter().map(shown).collect();
+        let figures: Vec<String> = figures.into_iter().map(short).collect();
         lines.push(line(title, &figures));
     }
     lines.push(String::new());
     lines.extend(notes(runs));
     lines.join("\n")
-}
-
-/// A count as a whole number, and what is between two counts or was measured as a figure.
-fn shown(value: f64) -> String {
-    match value.fract() == 0.0 {
-        true => count(value as i64),
-        false => figure(value),
-    }
 }
 
 fn line(name: &str, cells: &[String]) -> String {

@@ -267,7 +267,7 @@ fn without_secrets(words: Vec<String>) -> Vec<String> {
 }
 
 /// A word as a shell would read it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = !word.is_empty()
         && word
             .chars()

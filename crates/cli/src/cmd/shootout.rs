@@ -35,16 +35,17 @@ pub struct Arguments {
         value_delimiter = ','
     )]
     client: Vec<String>,
-    /// Clients to leave out, separated by commas [env: HECATON_SKIP].
+    /// Clients to leave out, separated by commas. The variable HECATON_SKIP does the same.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     skip: Vec<String>,
     /// Requests that each client sends, over all its rounds [default: 10000].
     #[arg(long, value_name = "N")]
     requests: Option<u64>,
-    /// Requests in flight [default: 1] [env: HECATON_CONCURRENCY].
+    /// Requests in flight, which the variable HECATON_CONCURRENCY sets too [default: 1].
     #[arg(short = 'c', long, value_name = "N")]
     concurrency: Option<usize>,
-    /// Total requests as a multiple of the concurrency, instead of --requests [env: HECATON_PER_THREAD].
+    /// Total requests as a multiple of the concurrency, instead of --requests. The variable HECATON_PER_THREAD does the
+    /// same.
     #[arg(long, value_name = "M", conflicts_with = "requests")]
     per_thread: Option<u64>,
     /// The job; there is one so far.

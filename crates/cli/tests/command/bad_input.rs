@@ -32,6 +32,44 @@ fn a_number_without_a_unit_is_no_time() {
     }
     let gate = ["report", "a", "b", "--fail-if-worse", "5"];
     refused(&gate, &["5 has no unit: write 5%"]);
+    for line in [
+        "sweep --memory 50",
+        "sweep --fail-if memory>50",
+        "measure --fail-if memory>50 -- true",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        refused(&words, &["50 has no unit: write 50M or 50G"]);
+    }
+}
+
+#[test]
+fn clients_that_are_not_there() {
+    for command in ["sweep", "shootout", "compare honest", "drivers check"] {
+        let words: Vec<&str> = command.split(' ').chain(["mine"]).collect();
+        refused(
+            &words,
+            &[
+                "no client is called `mine`",
+                "`--drivers FOLDER` adds your own",
+            ],
+        );
+    }
+    let empty = tempfile::tempdir().unwrap();
+    let empty = empty.path().to_str().unwrap();
+    for line in [
+        "sweep honest",
+        "shootout honest",
+        "compare honest honest",
+        "drivers",
+    ] {
+        for (folder, says) in [
+            ("/nowhere", "--drivers /nowhere: cannot list the folder"),
+            (empty, "the folder holds no client's manifest"),
+        ] {
+            let words: Vec<&str> = line.split(' ').chain(["--drivers", folder]).collect();
+            refused(&words, &[says]);
+        }
+    }
 }
 
 #[test]
@@ -217,7 +255,7 @@ fn a_server_for_everybody_without_its_option() {
 fn a_place_that_cannot_be_written() {
     let ending =
         run(hecaton("cheats").args(["sweep", "--client", "honest", "--out", "/proc/nowhere"]));
-    ending.assert(1, &["/proc/nowhere", "--out"]);
+    ending.assert(2, &["/proc/nowhere", "--out"]);
 }
 
 #[test]

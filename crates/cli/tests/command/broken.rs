@@ -297,3 +297,49 @@ fn a_driver_that_its_own_user_may_not_start_runs_as_the_labs_only_if_it_is_trust
     // Without root every driver runs as the lab's own user, trusted or not, and its row is as verified as all others.
     assert_eq!(row["verified"], !is_root(), "{row}");
 }
+
+/// A driver of one's own in Python, whose command `version` or whose program needs a module that is not there.
+fn without_module(folder: &Path, in_version: bool) {
+    let import = "import nothing_of_this_name";
+    let version = if in_version { import } else { "print(1)" };
+    let manifest = format!(
+        "client = \"mine\"\nlanguage = \"python\"\nhomepage = \"https://example.com\"\napproach = \"tuned\"\n\
+         version = [\"python3\", \"-c\", \"{version}\"]\nrun = [\"python3\", \"mine.py\"]\ncan = [\"http1\"]\n"
+    );
+    std::fs::write(folder.join("mine.toml"), manifest).unwrap();
+    std::fs::write(folder.join("mine.py"), import).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder, mode).unwrap();
+}
+
+#[test]
+fn a_missing_module_of_ones_own_driver_is_the_first_thing_that_is_said() {
+    let temporary = tempfile::tempdir().unwrap();
+    let cause = "ModuleNotFoundError: No module named 'nothing_of_this_name'";
+    let sweep = || {
+        let mut command = hecaton("broken");
+        command.env("HECATON_DRIVERS", temporary.path());
+        let words = "sweep mine -c 1 -b 133 -d 0 --rounds 1 --time 20ms --quiet --out";
+        let run_folder = temporary.path().join("run");
+        run(command.args(words.split(' ')).arg(run_folder))
+    };
+    without_module(temporary.path(), true);
+    let ending = sweep();
+    let folder = temporary.path().display().to_string();
+    ending.assert(1, &["mine cannot run here: python3 ended", cause, &folder]);
+    for wrong in ["Traceback", "bin/setup"] {
+        assert!(!ending.stderr.contains(wrong), "{}", ending.stderr);
+    }
+
+    without_module(temporary.path(), false);
+    let ending = sweep();
+    let first = ending.stderr.lines().next().unwrap();
+    assert!(
+        first.starts_with("hecaton: the driver of mine ended") && first.ends_with(cause),
+        "{}",
+        ending.stderr
+    );
+    if is_root() {
+        ending.assert(1, &["before its first word", "--trust mine"]);
+    }
+}

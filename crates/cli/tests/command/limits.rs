@@ -24,8 +24,9 @@ fn a_row_beyond_a_limit_fails_with_status_3_and_is_named() {
         3,
         &[
             "beyond a limit of --fail-if",
-            "speed of honest at 2 in flight is",
-            "errors of honest at 2 in flight is 0",
+            "honest, 133 bytes, 2 in flight: speed ",
+            " requests/s is above 0 requests/s; ",
+            "honest, 133 bytes, 2 in flight: errors 0 is not below 0",
         ],
     );
     assert!(!ending.stderr.contains("p50"), "{}", ending.stderr);

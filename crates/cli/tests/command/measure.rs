@@ -79,10 +79,10 @@ fn a_run_beyond_a_limit_ends_with_status_3() {
     let within: Vec<_> = limits.iter().map(|(within, _)| *within).collect();
     ran(&within).assert(0, &[]);
     let beyond: Vec<_> = limits.iter().map(|(_, beyond)| *beyond).collect();
-    let named =
-        limits.map(|(_, beyond)| format!("{} of run 1 is", beyond.split(' ').next().unwrap()));
+    let named = limits.map(|(_, beyond)| format!("run 1: {} ", beyond.split(' ').next().unwrap()));
     let ending = ran(&beyond);
     ending.assert(3, &named.each_ref().map(String::as_str));
+    ending.assert(3, &["run 1: requests 3 is below 4"]);
     assert!(ending.stdout.contains("Unverified"), "{}", ending.stdout);
     ran(&["p99 > 1ms"]).assert(2, &["no column is called `p99`", "in-flight"]);
 }
@@ -128,4 +128,23 @@ fn what_cannot_be_measured_is_refused() {
     measure(&[], &["no-such-program"]).assert(1, &["cannot start `no-such-program`"]);
     measure(&[], &["echo a b"]).assert(1, &["sh -c"]);
     measure(&["-r", "0"], &["true"]).assert(2, &["--runs"]);
+}
+
+#[test]
+fn a_program_without_dashes_before_it_is_refused_with_the_right_line() {
+    for (line, meant) in [
+        (
+            "ruby x.rb {url} -r 5",
+            "hecaton measure -- ruby x.rb '{url}' -r 5",
+        ),
+        (
+            "-r 2 curl --silent {url}",
+            "hecaton measure -r 2 -- curl --silent '{url}'",
+        ),
+        ("-r 2 make -- all", "hecaton measure -r 2 -- make -- all"),
+    ] {
+        let ending = run(hecaton("cheats").arg("measure").args(line.split(' ')));
+        ending.assert(2, &["write `--` between", meant]);
+    }
+    run(hecaton("cheats").arg("measure")).assert(2, &["hecaton measure [OPTIONS] -- <COMMAND>..."]);
 }

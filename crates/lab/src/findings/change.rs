@@ -164,7 +164,7 @@ fn differences(old: &PlanRecord, new: &PlanRecord) -> Vec<String> {
         Target::Foreign { method, url, .. } => format!("{method} {url}"),
     };
     let on = |tls: bool| if tls { "on" } else { "off" };
-    let job = |plan: &PlanRecord| format!("{:?}", plan.job).to_lowercase();
+    let job = |plan: &PlanRecord| plan.job.name().to_owned();
     let both = [
         ("delay", old.delay.to_string(), new.delay.to_string()),
         ("TLS", on(old.tls).into(), on(new.tls).into()),

@@ -53,12 +53,18 @@ impl Percentiles {
     }
 }
 
+/// The fewest latencies from which a percentile above the median can be said.
+pub(super) fn fewest(percent: f64) -> u64 {
+    let share = percent / 100.0;
+    (1.96f64.powi(2) * share / (1.0 - share)).floor() as u64 + 1
+}
+
 /// A percentile, and its interval from binomial ranks; none if too few latencies are beyond it.
 fn percentile(times: &Times, percent: f64) -> Option<Percentile> {
     let share = percent / 100.0;
     let slack = 1.96 * (share * (1.0 - share) / times.len() as f64).sqrt();
     let (low, high) = (share - slack, share + slack);
-    let inside = low > 0.0 && high < 1.0;
+    let inside = times.len() >= fewest(percent);
     let ms = |share| {
         times
             .quantile(share)
@@ -76,6 +82,20 @@ fn percentile(times: &Times, percent: f64) -> Option<Percentile> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_percentile_has_an_interval_whose_end_is_below_the_largest_latency() {
+        for percent in PERCENTS {
+            let share = percent / 100.0;
+            let high = |n: u64| share + 1.96 * (share * (1.0 - share) / n as f64).sqrt();
+            let fewest = fewest(percent);
+            assert!(
+                high(fewest) < 1.0 && high(fewest - 1) >= 1.0,
+                "{percent}: {fewest}"
+            );
+        }
+        assert_eq!(fewest(99.0), 381);
+    }
 
     #[test]
     fn percentiles_reach_as_far_as_there_are_latencies() {

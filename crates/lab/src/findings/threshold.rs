@@ -3,14 +3,15 @@
 use std::str::FromStr;
 
 use super::Row;
-use super::words::figure;
-use crate::spec::{parse_duration, parse_memory};
+use super::percentiles::fewest;
+use super::words::{count, plural, short};
+use crate::spec::{other_words, parse_duration, parse_memory};
 
 /// A condition that nothing measured may meet.
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold<T: 'static> {
     column: &'static Column<T>,
-    compare: Compare,
+    sign: &'static Sign,
     limit: f64,
 }
 
@@ -25,28 +26,53 @@ pub struct Column<T> {
     pub read: fn(&str) -> Result<f64, String>,
     /// The figure; none if it is unknown.
     pub of: fn(&T) -> Option<f64>,
+    /// Why it is unknown, and what to do.
+    pub unknown: fn(&T) -> String,
 }
 
 #[rustfmt::skip]
 const COLUMNS: [Column<Row>; 7] = [
-    Column { name: "p50", unit: " ms", read: milliseconds, of: |row| row.p50_ms },
-    Column { name: "p99", unit: " ms", read: milliseconds, of: |row| row.p99_ms },
-    Column { name: "cpu", unit: " ms", read: milliseconds, of: |row| row.cpu_ms_per_request },
-    Column { name: "speed", unit: " requests/s", read: number, of: |row| Some(row.requests_per_second) },
-    Column { name: "memory", unit: " MB", read: parse_memory, of: |row| Some(row.peak_rss_mb) },
-    Column { name: "errors", unit: "", read: number, of: |row| Some(row.errors as f64) },
-    Column { name: "duplicates", unit: "", read: number, of: |row| row.duplicates.map(|count| count as f64) },
+    Column { name: "p50", unit: " ms", read: milliseconds, of: |row| row.p50_ms, unknown: |row| no_percentile(row, 50.0) },
+    Column { name: "p99", unit: " ms", read: milliseconds, of: |row| row.p99_ms, unknown: |row| no_percentile(row, 99.0) },
+    Column { name: "cpu", unit: " ms", read: milliseconds, of: |row| row.cpu_ms_per_request, unknown: |_| "no request ended well".into() },
+    Column { name: "speed", unit: " requests/s", read: number, of: |row| Some(row.requests_per_second), unknown: |_| String::new() },
+    Column { name: "memory", unit: " MB", read: parse_memory, of: |row| Some(row.peak_rss_mb), unknown: |_| String::new() },
+    Column { name: "errors", unit: "", read: number, of: |row| Some(row.errors as f64), unknown: |_| String::new() },
+    Column { name: "duplicates", unit: "", read: number, of: |row| row.duplicates.map(|count| count as f64), unknown: |_| "there is no log of the server; --access-log names one".into() },
 ];
 
+/// Why a row lacks a percentile.
+fn no_percentile(row: &Row, percent: f64) -> String {
+    let (has, needs) = (row.latencies, fewest(percent));
+    match has < needs {
+        true => format!(
+            "it has {}, and p{percent} needs {}; add --rounds, or a longer --time",
+            match has {
+                1 => "1 latency".to_owned(),
+                has => format!("{} latencies", count(has)),
+            },
+            count(needs)
+        ),
+        false => "it is shorter than a step of the driver's clock".into(),
+    }
+}
+
 /// How a figure is compared with a limit.
-type Compare = fn(&f64, &f64) -> bool;
+#[derive(Debug)]
+struct Sign {
+    text: &'static str,
+    holds: fn(&f64, &f64) -> bool,
+    /// What is said of a figure for which it holds.
+    words: &'static str,
+}
 
 /// The signs. The longer ones come first, because they begin with the shorter ones.
-const SIGNS: [(&str, Compare); 4] = [
-    (">=", f64::ge),
-    ("<=", f64::le),
-    (">", f64::gt),
-    ("<", f64::lt),
+#[rustfmt::skip]
+static SIGNS: [Sign; 4] = [
+    Sign { text: ">=", holds: f64::ge, words: "is not below" },
+    Sign { text: "<=", holds: f64::le, words: "is not above" },
+    Sign { text: ">", holds: f64::gt, words: "is above" },
+    Sign { text: "<", holds: f64::lt, words: "is below" },
 ];
 
 /// Reads a time, such as 50ms or 1.5s.
@@ -75,11 +101,11 @@ impl<T> Threshold<T> {
         text: &str,
         columns: impl Iterator<Item = &'static Column<T>> + Clone,
     ) -> Result<Threshold<T>, String> {
-        let found = SIGNS.iter().find_map(|(sign, compare)| {
-            let (name, limit) = text.split_once(sign)?;
-            Some((name.trim(), *compare, limit.trim()))
+        let found = SIGNS.iter().find_map(|sign| {
+            let (name, limit) = text.split_once(sign.text)?;
+            Some((name.trim(), sign, limit.trim()))
         });
-        let (name, compare, limit) =
+        let (name, sign, limit) =
             found.ok_or("write a column, a sign and a limit, as in 'p99 > 50ms'")?;
         let column = columns.clone().find(|column| column.name == name);
         let column = column.ok_or_else(|| {
@@ -92,7 +118,7 @@ impl<T> Threshold<T> {
         let limit = (column.read)(limit)?;
         Ok(Threshold {
             column,
-            compare,
+            sign,
             limit,
         })
     }
@@ -100,14 +126,24 @@ impl<T> Threshold<T> {
     /// Why what was measured at a place fails; none if it passes. An unknown figure fails, for nothing shows that it is
     /// within the limit.
     pub fn failure(&self, measured: &T, place: &str) -> Option<String> {
-        let Column { name, unit, of, .. } = self.column;
-        match of(measured) {
-            None => Some(format!("{place} has no {name}")),
-            Some(value) if (self.compare)(&value, &self.limit) => {
-                Some(format!("{name} of {place} is {}{unit}", figure(value)))
-            }
-            Some(_) => None,
-        }
+        let Column {
+            name,
+            unit,
+            of,
+            unknown,
+            ..
+        } = self.column;
+        let Some(value) = of(measured) else {
+            return Some(format!("{place}: no {name}: {}", unknown(measured)));
+        };
+        let Sign { holds, words, .. } = self.sign;
+        holds(&value, &self.limit).then(|| {
+            let limit = short(self.limit);
+            format!(
+                "{place}: {name} {}{unit} {words} {limit}{unit}",
+                short(value)
+            )
+        })
     }
 }
 
@@ -122,35 +158,51 @@ impl FromStr for Threshold<Row> {
 impl Threshold<Row> {
     /// Why the row fails; none if it passes. The baseline loader is no client, and passes.
     pub fn failure_of_row(&self, row: &Row) -> Option<String> {
-        let place = format!("{} at {} in flight", row.client, row.load.concurrency);
         if row.is_baseline_loader() {
             return None;
         }
+        let place = place(row);
         if row.rejected.is_some() {
             let name = self.column.name;
-            return Some(format!("{place} was rejected, so its {name} is unknown"));
+            return Some(format!("{place}: rejected, so its {name} is unknown"));
         }
         self.failure(row, &place)
     }
 }
 
+/// The client and the load of a row: `typhoeus, 133 bytes, 50 in flight`.
+fn place(row: &Row) -> String {
+    let Row {
+        client,
+        load,
+        usual,
+        ..
+    } = row;
+    let body = (load.body_bytes > 0).then(|| plural(load.body_bytes as u64, "byte"));
+    let others = Some(other_words(load, usual)).filter(|words| !words.is_empty());
+    let in_flight = format!("{} in flight", load.concurrency);
+    let parts = [Some(client.clone()), body, Some(in_flight), others];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Load;
 
     #[test]
     fn every_column_and_sign_is_read() {
-        let around = |sign: Compare| [-1.0, 0.0, 1.0].map(|value| sign(&value, &0.0));
+        let around = |sign: &Sign| [-1.0, 0.0, 1.0].map(|value| (sign.holds)(&value, &0.0));
         let limits = ["1ms", "50ms", "0.2ms", "1000", "200M", "0", "0"];
         for (column, limit) in COLUMNS.iter().zip(limits) {
-            for (written, sign) in SIGNS {
+            for sign in &SIGNS {
                 for text in [
-                    format!("{} {written} {limit}", column.name),
-                    format!("{}{written}{limit}", column.name),
+                    format!("{} {} {limit}", column.name, sign.text),
+                    format!("{}{}{limit}", column.name, sign.text),
                 ] {
                     let read: Threshold<Row> = text.parse().expect(&text);
                     assert_eq!(read.column.name, column.name, "{text}");
-                    assert_eq!(around(read.compare), around(sign), "{text}");
+                    assert_eq!(around(read.sign), around(sign), "{text}");
                 }
             }
         }
@@ -183,11 +235,66 @@ mod tests {
     fn a_sign_means_what_it_says() {
         let met = |text: &str| {
             let threshold: Threshold<Row> = text.parse().unwrap();
-            [49.0, 50.0, 51.0].map(|value| (threshold.compare)(&value, &threshold.limit))
+            [49.0, 50.0, 51.0].map(|value| (threshold.sign.holds)(&value, &threshold.limit))
         };
         assert_eq!(met("p99 > 50ms"), [false, false, true]);
         assert_eq!(met("p99 >= 50ms"), [false, true, true]);
         assert_eq!(met("p99 < 50ms"), [true, false, false]);
         assert_eq!(met("p99 <= 50ms"), [true, true, false]);
+    }
+
+    #[test]
+    fn a_sentence_names_the_row_the_figure_and_the_limit() {
+        let row = |p99_ms, latencies| Row {
+            client: "typhoeus".into(),
+            load: Load {
+                body_bytes: 133,
+                concurrency: 50,
+                tls: true,
+                ..Load::PLAIN
+            },
+            p99_ms,
+            latencies,
+            ..Row::default()
+        };
+        let says =
+            |text: &str, row: &Row| text.parse::<Threshold<Row>>().unwrap().failure_of_row(row);
+        let place = "typhoeus, 133 bytes, 50 in flight, TLS";
+        let measured = row(Some(61.0), 500);
+        assert_eq!(says("p99 > 61ms", &measured), None);
+        for (limit, end) in [
+            ("p99 > 50ms", "p99 61 ms is above 50 ms"),
+            ("p99 >= 50ms", "p99 61 ms is not below 50 ms"),
+            ("errors <= 0", "errors 0 is not above 0"),
+            (
+                "duplicates > 0",
+                "no duplicates: there is no log of the server; --access-log names one",
+            ),
+        ] {
+            assert_eq!(says(limit, &measured), Some(format!("{place}: {end}")));
+        }
+        for (latencies, end) in [
+            (
+                1,
+                "it has 1 latency, and p99 needs 381; add --rounds, or a longer --time",
+            ),
+            (
+                120,
+                "it has 120 latencies, and p99 needs 381; add --rounds, or a longer --time",
+            ),
+            (381, "it is shorter than a step of the driver's clock"),
+        ] {
+            let said = says("p99 > 50ms", &row(None, latencies));
+            assert_eq!(said, Some(format!("{place}: no p99: {end}")));
+        }
+        let rejected = Row {
+            rejected: Some("ids are missing".into()),
+            ..measured
+        };
+        let said = says("p99 > 50ms", &rejected).unwrap();
+        assert!(
+            said.ends_with("TLS: rejected, so its p99 is unknown"),
+            "{said}"
+        );
     }
 }

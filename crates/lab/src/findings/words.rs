@@ -17,6 +17,14 @@ pub fn figure(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// A whole number as a count, and any other as a figure: `4.0` → `4`, `4.5` → `4.50`.
+pub fn short(value: f64) -> String {
+    match value.fract() == 0.0 {
+        true => count(value as i64),
+        false => figure(value),
+    }
+}
+
 /// `1234567` → `1,234,567`.
 pub fn count(value: impl TryInto<i128>) -> String {
     let Ok(value) = value.try_into() else {

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::stamp::Stamp;
 use crate::run::Round;
+use crate::spec::Usage;
 
 /// The document of a finished run; compressed, as kept runs are.
 pub(super) const DOCUMENTS: [&str; 2] = ["run.json", "run.json.zst"];
@@ -56,17 +57,17 @@ impl Folder {
     /// Makes `chosen`, or `hecaton-report/<UTC time>-<verb>` below the current directory.
     ///
     /// # Errors
-    /// A sentence with the path when it cannot be written.
+    /// [`Usage`] with the path when it cannot be written.
     pub fn create(chosen: Option<&Path>, verb: &str) -> Result<Folder> {
         let path = Folder::path_for(chosen, verb);
-        let problem = || {
-            format!(
-                "cannot write the report to {}; choose another place with --out",
-                path.display()
-            )
+        let problem = |error| {
+            let shown = path.display();
+            Usage(format!(
+                "cannot write the report to {shown} ({error}); choose another place with --out"
+            ))
         };
-        std::fs::create_dir_all(path.join("drivers")).with_context(problem)?;
-        let rounds = File::create(path.join(ROUNDS)).with_context(problem)?;
+        std::fs::create_dir_all(path.join("drivers")).map_err(problem)?;
+        let rounds = File::create(path.join(ROUNDS)).map_err(problem)?;
         Ok(Folder {
             path,
             rounds,

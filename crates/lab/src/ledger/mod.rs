@@ -11,4 +11,4 @@ pub use bench::{Bench, BenchPart, bench};
 pub use document::{Document, PlanRecord, SCHEMA};
 pub use environment::{ClientRecord, Environment};
 pub use folder::{Folder, holds_run};
-pub use read::{folders, read, run_in, runs_below};
+pub use read::{folders, read, run_in, run_text, runs_below};

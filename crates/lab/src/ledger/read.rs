@@ -74,6 +74,20 @@ pub fn run_in(folder: &Path) -> Option<PathBuf> {
     paths.find(|path| path.exists())
 }
 
+/// The text of a run's document, or of that in a folder, decompressed.
+///
+/// # Errors
+/// When it cannot be read, or is not text.
+pub fn run_text(path: &Path) -> Result<String> {
+    let file = file(path);
+    let problem = || {
+        let shown = file.display();
+        format!("cannot read {shown}; give the run.json of a run, or its folder")
+    };
+    let text = content(&file).with_context(problem)?;
+    String::from_utf8(text).with_context(problem)
+}
+
 fn file(path: &Path) -> PathBuf {
     match path.is_dir() {
         true => run_in(path).unwrap_or_else(|| path.join("run.json")),
@@ -92,10 +106,8 @@ fn content(file: &Path) -> std::io::Result<Vec<u8>> {
 
 fn document(file: &Path) -> Result<Document> {
     let shown = file.display();
-    let text = content(file).with_context(|| {
-        format!("cannot read {shown}; give the run.json of a run, or its folder")
-    })?;
-    let value: Value = serde_json::from_slice(&text)
+    let text = run_text(file)?;
+    let value: Value = serde_json::from_str(&text)
         .with_context(|| format!("{shown} is not JSON; give the run.json of a run"))?;
     match value["schema"].as_u64() {
         Some(schema) if schema == u64::from(SCHEMA) => {}

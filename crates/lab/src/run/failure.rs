@@ -5,6 +5,11 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::words::cause;
+
+/// Lines of a driver's last words that are shown.
+const LAST_LINES: usize = 8;
+
 /// A driver that did not do its part.
 #[derive(Debug)]
 pub struct DriverError {
@@ -16,7 +21,7 @@ pub struct DriverError {
     pub problem: Problem,
     /// File that holds all that the driver wrote to its error output.
     pub log: PathBuf,
-    /// The end of that output.
+    /// The end of that output, which may be long.
     pub last_words: String,
 }
 
@@ -48,15 +53,19 @@ impl DriverError {
                 format!("cannot be started ({error}); {}", readable(&self.client))
             }
             Problem::EndedAtStart(status) => {
-                format!(
-                    "ended ({status}) before its first word; {}",
-                    readable(&self.client)
-                )
+                let why = cause(&self.last_words).map_or_else(
+                    || format!("; {}", readable(&self.client)),
+                    |it| format!(": {it}"),
+                );
+                format!("ended ({status}) before its first word{why}")
             }
             Problem::NotStarted(error, _) => {
                 format!("cannot be started ({error}); `hecaton drivers` says what is missing")
             }
-            Problem::Ended(status) => format!("ended ({status}) during `{command}`"),
+            Problem::Ended(status) => {
+                let why = cause(&self.last_words).map_or_else(String::new, |it| format!(": {it}"));
+                format!("ended ({status}) during `{command}`{why}")
+            }
             Problem::Late(waited, doing) => {
                 let waited = waited.as_secs_f64();
                 format!(
@@ -83,11 +92,16 @@ fn readable(client: &str) -> String {
 impl fmt::Display for DriverError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the driver of {} {}", self.client, self.happened())?;
-        if !self.last_words.is_empty() {
-            write!(f, "\n  its last words, from {}:", self.log.display())?;
-            for line in self.last_words.lines() {
-                write!(f, "\n  | {line}")?;
-            }
+        let lines: Vec<&str> = self.last_words.lines().collect();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        write!(f, "\n  its last words, from {}:", self.log.display())?;
+        for line in &lines[lines.len().saturating_sub(LAST_LINES)..] {
+            write!(f, "\n  | {line}")?;
+        }
+        if let Problem::EndedAtStart(_) = self.problem {
+            write!(f, "\n  {}", readable(&self.client))?;
         }
         Ok(())
     }

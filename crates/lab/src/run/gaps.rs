@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::receipt::{INSTALL, Missing};
+use super::receipt::{INSTALL, Missing, Remedy};
 use crate::spec::Manifest;
 
 /// Clients of a language that cannot run here, because the same thing is missing.
@@ -34,10 +34,11 @@ pub fn gaps<'a>(missing: impl IntoIterator<Item = (&'a Manifest, &'a Missing)>) 
 /// The command that installs a client together with others of its language.
 fn advice(manifest: &Manifest, missing: &Missing) -> String {
     let install = format!("{INSTALL} {}", manifest.language);
-    match (missing.can_be_installed(), manifest.build.is_empty()) {
-        (true, _) => install,
-        (false, true) => missing.hint.clone(),
-        (false, false) => format!("{}; then {install}", missing.hint),
+    match &missing.remedy {
+        _ if missing.can_be_installed() => install,
+        own @ Remedy::Own(_) => own.to_string(),
+        Remedy::Command(hint) if manifest.build.is_empty() => hint.clone(),
+        Remedy::Command(hint) => format!("{hint}; then {install}"),
     }
 }
 
@@ -55,7 +56,7 @@ mod tests {
         let missing = |client: &str, hint: &str| Missing {
             client: client.into(),
             what: "nothing is there".into(),
-            hint: hint.into(),
+            remedy: Remedy::Command(hint.into()),
         };
         let java = "apt-get install maven";
         let all = [

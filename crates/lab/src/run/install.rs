@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use super::cgroup::at_home;
 use super::process::command_of;
-use super::receipt::unmet_needs;
+use super::receipt::{Remedy, unmet_needs};
 use super::{Missing, built, receipt};
 use crate::spec::Manifest;
 
@@ -63,7 +63,7 @@ fn by_hand(manifest: &Manifest) -> Option<Missing> {
     Some(Missing {
         client: manifest.client.clone(),
         what: what.clone(),
-        hint: need.hint.clone(),
+        remedy: Remedy::Command(need.hint.clone()),
     })
 }
 
@@ -217,7 +217,7 @@ mod tests {
         let Installed::Not(missing) = installed else {
             panic!("{installed:?}")
         };
-        assert_eq!(missing.hint, "rustup");
+        assert_eq!(missing.remedy, Remedy::Command("rustup".into()));
         assert!(missing.what.contains("`false` fails"), "{missing}");
     }
 }

@@ -14,11 +14,18 @@ use super::Seen;
 /// Most bytes that are stored.
 const LONGEST: u64 = 8 << 20;
 
-/// How much of it is shown on failure.
-const LAST_LINES: usize = 8;
+/// How much of its end is looked at on failure: Ruby writes its error before the stack.
+const END: usize = 64 << 10;
 
 /// How long what a driver wrote before its end may take to arrive.
 const TO_ARRIVE: Duration = Duration::from_millis(500);
+
+/// The file for the error output of the next process of a client: a later process leaves those of earlier ones alone.
+pub fn new_log(folder: &Path, client: &str) -> PathBuf {
+    let names = (1..).map(|process| folder.join(format!("{client}-{process}.log")));
+    let mut free = names.filter(|path| !path.exists());
+    free.next().expect("numbers do not end")
+}
 
 /// The error output of one process.
 #[derive(Debug)]
@@ -60,7 +67,7 @@ impl Log {
         })
     }
 
-    /// Its last lines. If the process no longer `lives`, waits a moment for the rest of its output.
+    /// Its end. If the process no longer `lives`, waits a moment for the rest of its output.
     pub fn last_words(&self, lives: impl Fn() -> bool) -> String {
         let whole = || self.reader.as_ref().is_none_or(JoinHandle::is_finished);
         let deadline = Instant::now() + TO_ARRIVE;
@@ -68,9 +75,7 @@ impl Log {
             std::thread::sleep(Duration::from_millis(1));
         }
         let text = std::fs::read(&self.path).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        let lines: Vec<&str> = text.lines().collect();
-        lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+        String::from_utf8_lossy(&text[text.len().saturating_sub(END)..]).into_owned()
     }
 
     /// Ends with its process; an empty file is of no use.

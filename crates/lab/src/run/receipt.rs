@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use super::built;
 use super::cgroup::at_home;
 use super::process::command_of;
-use super::words::plain;
+use super::words::{cause, plain};
 use crate::spec::{Manifest, Need};
 
 /// Longest time that printing a version may take.
@@ -24,14 +25,38 @@ pub struct Missing {
     pub client: String,
     /// What is missing.
     pub what: String,
-    /// The command that installs it.
-    pub hint: String,
+    /// What to do about it.
+    pub remedy: Remedy,
+}
+
+/// How a client comes to be there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// By this command.
+    Command(String),
+    /// By its owner, whose manifest is in this folder.
+    Own(PathBuf),
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Remedy::Command(command) => write!(f, "install it with `{command}`"),
+            Remedy::Own(folder) => {
+                let folder = folder.display();
+                write!(
+                    f,
+                    "install what it needs, or correct `version` in its manifest in {folder}"
+                )
+            }
+        }
+    }
 }
 
 impl Missing {
     /// Whether `hecaton drivers install` brings it.
     pub fn can_be_installed(&self) -> bool {
-        self.hint.starts_with(INSTALL)
+        matches!(&self.remedy, Remedy::Command(command) if command.starts_with(INSTALL))
     }
 }
 
@@ -39,8 +64,8 @@ impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} cannot run here: {}; install it with `{}`",
-            self.client, self.what, self.hint
+            "{} cannot run here: {}; {}",
+            self.client, self.what, self.remedy
         )
     }
 }
@@ -61,26 +86,30 @@ pub fn receipt(manifest: &Manifest) -> Result<String, Missing> {
         Err(problem) => problem,
     };
     let unmet = unmet_needs(manifest);
-    let (what, hint) = match unmet.first() {
+    let (what, remedy) = match unmet.first() {
         // A need that apt does not have must be installed by hand, and first.
-        Some((need, what)) if need.packages().is_empty() => (what.clone(), need.hint.clone()),
+        Some((need, what)) if need.packages().is_empty() => {
+            (what.clone(), Remedy::Command(need.hint.clone()))
+        }
         first => (
             first.map_or(problem, |(_, what)| what.clone()),
-            hint(manifest, !unmet.is_empty()),
+            remedy(manifest, !unmet.is_empty()),
         ),
     };
     Err(Missing {
         client: manifest.client.clone(),
         what,
-        hint,
+        remedy,
     })
 }
 
-fn hint(manifest: &Manifest, installable: bool) -> String {
+fn remedy(manifest: &Manifest, installable: bool) -> Remedy {
     if installable || !manifest.build.is_empty() || !manifest.install.apt.is_empty() {
-        format!("{INSTALL} {}", manifest.client)
+        Remedy::Command(format!("{INSTALL} {}", manifest.client))
+    } else if manifest.is_own {
+        Remedy::Own(manifest.folder.clone())
     } else {
-        "bin/setup".to_string()
+        Remedy::Command("bin/setup".to_owned())
     }
 }
 
@@ -124,10 +153,7 @@ fn output_of(mut command: Command) -> Result<String, String> {
     if status.success() {
         return Ok(read(child.stdout));
     }
-    let problem = read(child.stderr);
-    let mut words = problem.lines().map(str::trim);
-    let words = words.find(|line| !line.is_empty());
-    let words = words.unwrap_or("without a word");
+    let words = cause(&read(child.stderr)).unwrap_or_else(|| "without a word".to_owned());
     Err(format!("{program} ended with {status}, {words}"))
 }
 
@@ -190,20 +216,21 @@ mod tests {
     fn an_unmet_need_is_named_with_its_hint() {
         let missing = receipt(&manifest("exit 3", "echo nothing")).unwrap_err();
         assert!(missing.what.contains("does not say `shell`"), "{missing}");
-        assert_eq!(missing.hint, "get a shell");
+        assert_eq!(missing.remedy, Remedy::Command("get a shell".into()));
     }
 
     #[test]
     fn what_can_be_installed_is_named_with_the_command_that_does_it() {
+        let install = Remedy::Command("bin/hecaton drivers install x".into());
         let missing = receipt(&manifest("echo broken >&2; exit 3", "echo a shell")).unwrap_err();
         assert!(missing.what.contains("broken"), "{missing}");
-        assert_eq!(missing.hint, "bin/hecaton drivers install x");
+        assert_eq!(missing.remedy, install);
 
         let mut from_apt = manifest("exit 3", "exit 4");
         from_apt.install.apt.clear();
         from_apt.needs[0].hint = "apt-get install shell".into();
         let missing = receipt(&from_apt).unwrap_err();
         assert!(missing.what.contains("exit 4"), "{missing}");
-        assert_eq!(missing.hint, "bin/hecaton drivers install x");
+        assert_eq!(missing.remedy, install);
     }
 }

@@ -35,6 +35,24 @@ pub fn harmless(value: Value) -> Value {
     }
 }
 
+/// The line of an error output that says why its program ended; none of an empty one.
+///
+/// Python writes its error last, Ruby first, and Node in the midst: it is the last line that names an error, and else
+/// the last line. Lines of a stack are indented, and headings end in a colon; both say where, and not what.
+pub fn cause(said: &str) -> Option<String> {
+    let mut lines = said.lines().filter(|line| !line.trim().is_empty());
+    let is_text = |line: &&str| !line.starts_with(char::is_whitespace) && !line.ends_with(':');
+    let names_error = |line: &&str| {
+        let line = line.to_lowercase();
+        let words = ["error", "exception", "panic"];
+        words.iter().any(|word| line.contains(word))
+    };
+    let mut texts = lines.clone().filter(is_text);
+    let named = texts.clone().rfind(names_error);
+    let told = named.or(texts.next_back()).or(lines.next_back());
+    told.map(|told| line(told.trim()))
+}
+
 fn line(text: &str) -> String {
     let text = plain(text).replace(['\n', '\t'], " ");
     match text.char_indices().nth(LONGEST) {
@@ -46,6 +64,35 @@ fn line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What interpreters write when a module is missing, and a shell's words.
+    #[test]
+    fn the_cause_is_found_wherever_a_language_writes_it() {
+        let python = "Traceback (most recent call last):\n  File \"x.py\", line 1, in <module>\n    import nothing\n\
+                      ModuleNotFoundError: No module named 'nothing'\n";
+        let again = format!(
+            "{python}\nDuring handling of the above exception, another exception occurred:\n\n{}",
+            python.replace("nothing", "other")
+        );
+        let ruby = "<internal:require>:86:in `require': cannot load such file -- nothing (LoadError)\n\
+                    \tfrom <internal:require>:86:in `require'\n\tfrom x.rb:1:in `<main>'\n";
+        let node = "node:internal/modules/cjs/loader:1080\n  throw err;\n  ^\n\nError: Cannot find module 'nothing'\n\
+                    Require stack:\n- /x.js\n    at Module._load (x:1) {\n  code: 'X'\n}\n\nNode.js v18.19.0\n";
+        for (said, told) in [
+            (python, "ModuleNotFoundError: No module named 'nothing'"),
+            (&again, "ModuleNotFoundError: No module named 'other'"),
+            (
+                ruby,
+                "<internal:require>:86:in `require': cannot load such file -- nothing (LoadError)",
+            ),
+            (node, "Error: Cannot find module 'nothing'"),
+            ("first\nout of luck\n\n", "out of luck"),
+            ("  only a \u{1b}[2Jstack\n", "only a \u{fffd}[2Jstack"),
+        ] {
+            assert_eq!(cause(said).as_deref(), Some(told));
+        }
+        assert_eq!(cause(" \n"), None);
+    }
 
     #[test]
     fn nothing_that_terminals_obey_is_left() {

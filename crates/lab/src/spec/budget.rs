@@ -56,9 +56,16 @@ pub fn parse_memory(text: &str) -> Result<f64, String> {
     ];
     let split = |(unit, scale)| Some((text.strip_suffix(unit)?, scale));
     let found = units.into_iter().chain(short).find_map(split);
-    let size = found.and_then(|(number, scale)| Some(number.trim().parse::<f64>().ok()? * scale));
-    size.filter(|size| size.is_finite() && *size > 0.0)
-        .ok_or_else(|| format!("`{text}` is not a size above zero; write 200M, 1.5G or 200MiB"))
+    let (number, scale) = found.unwrap_or((text, f64::NAN));
+    let number = number.trim().parse::<f64>().ok();
+    let number = number.filter(|number| number.is_finite() && *number > 0.0);
+    match number {
+        Some(number) if scale.is_finite() => Ok(number * scale),
+        Some(_) => Err(format!("{text} has no unit: write {text}M or {text}G")),
+        None => Err(format!(
+            "`{text}` is not a size above zero; write 200M, 1.5G or 200MiB"
+        )),
+    }
 }
 
 /// Reads a share: 0.95 or 95%.
@@ -85,7 +92,11 @@ mod tests {
         assert_eq!(parse_memory("200M"), Ok(200.0));
         assert_eq!(parse_memory("1.5GB"), Ok(1500.0));
         assert_eq!(parse_memory("1MiB"), Ok(1.048_576));
-        for wrong in ["", "200", "M", "-1M", "0M", "infM", "nanM", "much"] {
+        assert_eq!(
+            parse_memory("200").unwrap_err(),
+            "200 has no unit: write 200M or 200G"
+        );
+        for wrong in ["", "200B", "M", "-1M", "0M", "infM", "nanM", "much"] {
             assert!(
                 parse_memory(wrong).unwrap_err().contains("200MiB"),
                 "{wrong}"

@@ -34,7 +34,7 @@ pub const FACTORS: [Factor; 11] = [
     Factor { name: "http", set: version, words: |load, _| load.http2.then(|| "HTTP/2".into()), side: |load| Some(if load.http2 { "HTTP/2" } else { "HTTP/1.1" }.into()), joins: |load| load.http2 = false },
     Factor { name: "resumption", set: |load, text| switch(text).map(|on| load.no_resumption = !on), words: |load, _| load.no_resumption.then(|| "whole handshakes".into()), side: |load| Some(format!("resumption {}", on(!load.no_resumption))), joins: |load| load.no_resumption = false },
     Factor { name: "keepalive", set: |load, text| switch(text).map(|on| load.keepalive = on), words: |load, _| (!load.keepalive).then(|| "a new connection each".into()), side: |load| Some(format!("keepalive {}", on(load.keepalive))), joins: |load| load.keepalive = true },
-    Factor { name: "job", set: job, words: |load, usual| (load.job != usual.job && !load.job.is_plain()).then(|| job_words(load.job).into()), side: |load| Some(format!("job {}", name_of(load.job))), joins: |load| load.job = Job::Plain },
+    Factor { name: "job", set: job, words: |load, usual| (load.job != usual.job && !load.job.is_plain()).then(|| job_words(load.job).into()), side: |load| Some(format!("job {}", load.job.name())), joins: |load| load.job = Job::Plain },
     Factor { name: "rate", set: |load, text| text.parse().map(|rate| load.rate = Some(rate)), words: |load, _| load.rate.map(|rate| format!("rate {rate}")), side: |load| Some(load.rate.map_or("closed loop".into(), |rate| format!("rate {rate}"))), joins: |_| () },
 ];
 
@@ -134,7 +134,7 @@ fn delay(load: &mut Load, text: &str) -> Result<(), String> {
 
 fn job(load: &mut Load, text: &str) -> Result<(), String> {
     let jobs = [Job::Plain, Job::Json, Job::Gzip];
-    let found = jobs.into_iter().find(|job| name_of(*job) == text);
+    let found = jobs.into_iter().find(|job| job.name() == text);
     load.job = found.ok_or_else(|| format!("is plain, json or gzip, not `{text}`"))?;
     Ok(())
 }
@@ -148,18 +148,10 @@ fn version(load: &mut Load, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn name_of(job: Job) -> &'static str {
-    match job {
-        Job::Plain => "plain",
-        Job::Json => "json",
-        Job::Gzip => "gzip",
-    }
-}
-
 fn job_words(job: Job) -> &'static str {
     match job {
         Job::Json => "JSON",
-        job => name_of(job),
+        job => job.name(),
     }
 }
 

@@ -83,6 +83,15 @@ impl Job {
     pub fn is_plain(&self) -> bool {
         *self == Job::Plain
     }
+
+    /// In the words of the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Job::Plain => "plain",
+            Job::Json => "json",
+            Job::Gzip => "gzip",
+        }
+    }
 }
 
 impl Default for Load {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-use super::{Pitfall, Usage, kit};
+use super::{Pitfall, Usage, did_you_mean, kit};
 
 /// One client, as written in `drivers/<language>/<name>.toml`.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -50,6 +50,9 @@ pub struct Manifest {
     /// The folder of the manifest.
     #[serde(skip)]
     pub folder: PathBuf,
+    /// Whether it is in a folder of the user's own, so that nothing of the project installs it.
+    #[serde(skip)]
+    pub is_own: bool,
 }
 
 /// How a driver uses its client.
@@ -247,7 +250,7 @@ impl Catalogue {
     /// A sentence when a folder or manifest cannot be read, or when two manifests share a name.
     pub fn load(folder: &Path) -> Result<Catalogue> {
         let mut catalogue = Catalogue::default();
-        catalogue.add(folder)?;
+        catalogue.add(folder, false)?;
         if catalogue.clients.is_empty() {
             bail!("{} holds no client's manifest", folder.display());
         }
@@ -260,26 +263,36 @@ impl Catalogue {
     /// table would show a known name, and mean another program.
     ///
     /// # Errors
-    /// As [`Catalogue::load`].
+    /// As [`Catalogue::load`]; [`Usage`] when one of `folders` is no folder with manifests.
     pub fn joined(known: &Path, folders: &[PathBuf]) -> Result<Catalogue> {
         if folders.is_empty() {
             return Catalogue::load(known);
         }
         let mut catalogue = Catalogue::default();
-        catalogue.add(known)?;
+        catalogue.add(known, false)?;
         for folder in folders {
             let before = catalogue.clients.len();
-            catalogue.add(folder)?;
+            if let Err(error) = std::fs::read_dir(folder) {
+                let shown = folder.display();
+                bail!(Usage(format!(
+                    "--drivers {shown}: cannot list the folder ({error})"
+                )));
+            }
+            catalogue.add(folder, true)?;
             if catalogue.clients.len() == before {
-                bail!("{} holds no client's manifest", folder.display());
+                let shown = folder.display();
+                bail!(Usage(format!(
+                    "--drivers {shown}: the folder holds no client's manifest"
+                )));
             }
         }
         Ok(catalogue)
     }
 
-    fn add(&mut self, folder: &Path) -> Result<()> {
+    fn add(&mut self, folder: &Path, is_own: bool) -> Result<()> {
         for path in manifests_in(folder)? {
-            let manifest = Manifest::load(&path)?;
+            let mut manifest = Manifest::load(&path)?;
+            manifest.is_own = is_own;
             if let Some(other) = self.clients.get(&manifest.client) {
                 bail!(
                     "{}: the client {} has another manifest in {}; names are unique, so choose another name",
@@ -326,31 +339,11 @@ impl Catalogue {
             return Err(Usage(what.into()));
         }
         self.clients.get(name).ok_or_else(|| {
-            let guess = match self.like(name).as_slice() {
-                [] => ";".to_owned(),
-                [first @ .., last] if !first.is_empty() => {
-                    format!("; did you mean {} or {last}?", first.join(", "))
-                }
-                near => format!("; did you mean {}?", near.concat()),
-            };
+            let guess = did_you_mean(name, self.clients.keys().map(String::as_str));
             Usage(format!(
-                "no client is called `{name}`{guess} `hecaton drivers` lists them all"
+                "no client is called `{name}`{guess} `hecaton drivers` lists them all; `--drivers FOLDER` adds your own"
             ))
         })
-    }
-
-    /// Up to three names that are almost this one or contain it, the nearest first.
-    fn like(&self, name: &str) -> Vec<&str> {
-        let known = self.clients.keys().map(String::as_str);
-        let mut near: Vec<(usize, &str)> = known
-            .map(|candidate| (distance(candidate, name), candidate))
-            .filter(|(far, candidate)| *far <= 3 || name.len() > 2 && candidate.contains(name))
-            .collect();
-        near.sort_unstable();
-        near.into_iter()
-            .take(3)
-            .map(|(_, candidate)| candidate)
-            .collect()
     }
 }
 
@@ -375,22 +368,6 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let listing =
         std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
     listing.map(|entry| Ok(entry?.path())).collect()
-}
-
-/// Levenshtein's distance: how many letters one must change.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in right.iter().enumerate() {
-            let substituted = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[right.len()]
 }
 
 #[cfg(test)]

@@ -35,8 +35,8 @@ pub fn install(catalogue: &Catalogue, names: &[String]) -> Result<()> {
             Ok(Installed::Now(version)) => writeln!(out, "✓ {client} {version}, installed now")?,
             Ok(Installed::Not(missing)) if several => writeln!(
                 out,
-                "– {client} is not installed: {}; first install what it needs with `{}`",
-                missing.what, missing.hint
+                "– {client} is not installed: {}; first {}",
+                missing.what, missing.remedy
             )?,
             Ok(Installed::Not(missing)) => return Err(missing.into()),
             Err(reason) => {

@@ -42,12 +42,11 @@ pub fn list(catalogue: &Catalogue) -> Result<()> {
 }
 
 fn one(out: &mut impl Write, manifest: &Manifest, version: &str, style: &Style) -> Result<()> {
-    let approach = format!("{:?}", manifest.approach).to_lowercase();
     let can: Vec<String> = manifest.can.iter().map(Ability::to_string).collect();
     let own = [
         manifest.client.as_str(),
         &manifest.language,
-        &approach,
+        manifest.approach.words(),
         &can.join(" "),
         version,
     ];
