@@ -11,9 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char WORDS[] = ",method,body,fields,timeout,redirects,cookies,gzip,userinfo,raw-url,raw-method,tls,no-verify,h2,proxy,"
-                            "proxy-environment,hosts,idle-timeout,fork,close,expect,";
-static const char WORDS_OF_MULTI[] = ",parallel,pool-size,"; // an easy handle makes one call at a time
 static CURL *handle; // libcurl's documentation recommends one handle for all calls of a thread
 static CURLM *multi; // its connections belong to it, if it makes the calls
 static struct body received;
@@ -33,9 +30,9 @@ static bool refused(const char *needs, bool is_multi, char *word, size_t size) {
     for (; *needs; needs += strspn(needs, ",")) {
         size_t length = strcspn(needs, ",");
         char quoted[64];
-        snprintf(quoted, sizeof quoted, ",%.*s,", (int)length, needs);
+        snprintf(quoted, sizeof quoted, "\"%.*s\"", (int)length, needs);
         snprintf(word, size, "%.*s", (int)length, needs);
-        if (!strstr(WORDS, quoted) && !(is_multi && strstr(WORDS_OF_MULTI, quoted))) return true;
+        if (!strstr(is_multi ? CALLS_OF_MULTI : CALLS, quoted)) return true;
         needs += length;
     }
     return false;

@@ -24,5 +24,5 @@ static void close_all(void) {
 
 int main(int argc, char **argv) {
     (void)argv;
-    return easy_run(argc, HELLO("libcurl-easy", "threads", "512") ",\"paces\":[\"rate\"]", prepare, threads_go, close_all, call_easy);
+    return easy_run(argc, HELLO("libcurl-easy", "threads", "512") ",\"paces\":[\"rate\"],\"calls\":[" CALLS "]", prepare, threads_go, close_all, call_easy);
 }

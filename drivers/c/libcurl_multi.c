@@ -59,5 +59,5 @@ static void close_all(void) {
 
 int main(int argc, char **argv) {
     (void)argv;
-    return easy_run(argc, HELLO("libcurl-multi", "events", "10000") ",\"paces\":[\"rate\"]", prepare, go, close_all, call_multi);
+    return easy_run(argc, HELLO("libcurl-multi", "events", "10000") ",\"paces\":[\"rate\"],\"calls\":[" CALLS_OF_MULTI "]", prepare, go, close_all, call_multi);
 }

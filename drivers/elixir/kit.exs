@@ -11,7 +11,7 @@ defmodule Kit do
   # `{:error, kind}` for a URL; `flow` keeps requests in flight; `close` lets go; `calls` are those of an audit (see Calls).
   def run(about, open, flow, close, calls) do
     runtime = "elixir #{System.version()}, erlang/otp #{System.otp_release()}"
-    hello = @hello |> Map.put(:runtime, runtime) |> Map.merge(about)
+    hello = @hello |> Map.merge(%{runtime: runtime, calls: elem(calls, 0)}) |> Map.merge(about)
     loop(%{hello: hello, open: open, flow: flow, close: close, calls: calls, job: nil, send: nil})
   end
 

@@ -64,7 +64,7 @@ final class Kit {
         reply.putAll(Map.of("proto", 2, "runtime", "java " + Runtime.version(), "http", List.of("1.1"), "tls", true,
             "models", List.of("threads"), "keepalive", List.of(true, false), "retries", "off", "max_concurrency", 512));
         reply.putAll(Map.of("cores", 1, "paces", List.of("rate"), "verify", List.of("tail", "json", "none"),
-            "methods", List.of("GET", "HEAD", "DELETE", "OPTIONS")));
+            "methods", List.of("GET", "HEAD", "DELETE", "OPTIONS"), "calls", List.of(calls.words().split(" "))));
         reply.putAll(about);
         if (tuned) reply.put("name", about.get("name") + "-tuned");
       }

@@ -1,12 +1,13 @@
 //! The audited client: something that makes calls and reports their outcomes.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
-use hecaton_lab::run::{CallReply, Driver, DriverError, Interrupted, Limits, Problem};
+use hecaton_lab::run::{CallReply, Driver, DriverError, Interrupted, Limits, Problem, new_log};
 use hecaton_lab::spec::Manifest;
 use serde::Serialize;
 
@@ -118,6 +119,29 @@ impl Reported {
     }
 }
 
+impl fmt::Display for Reported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reported::Response {
+                status, bytes, ms, ..
+            } => write!(f, "{status} with {bytes} bytes after {ms} ms"),
+            Reported::Error { class, text, ms } => write!(f, "{class} after {ms} ms: {text}"),
+            Reported::Several {
+                responses,
+                errors,
+                class,
+                text,
+                ms,
+            } => write!(
+                f,
+                "{responses} responses and {errors} errors after {ms} ms {class} {text}"
+            ),
+            Reported::Unsupported { what } => write!(f, "not supported: {what}"),
+            Reported::Nothing { why } => write!(f, "nothing: {why}"),
+        }
+    }
+}
+
 /// A client that can make calls.
 pub trait Subject {
     /// Its name.
@@ -218,31 +242,34 @@ fn percent(text: &str) -> String {
 /// A client that a manifest describes. Its driver is started again after a failure.
 pub struct Process {
     manifest: Manifest,
-    log: PathBuf,
+    logs: PathBuf,
     stop: Arc<AtomicBool>,
     trusted: bool,
     driver: Option<Driver>,
     breaks: usize,
+    /// Whether its `hello` lists no call that it can make.
+    says_no_words: bool,
 }
 
 impl Process {
-    /// Starts the driver, as a user of its own unless it is trusted. Its standard error goes to `log`.
+    /// Starts the driver, as a user of its own unless it is trusted. Its standard error goes to a file in `logs`.
     ///
     /// # Errors
     /// If it does not start, or does not refuse a word that nobody knows: such a driver would pass every case.
     pub fn start(
         manifest: &Manifest,
-        log: PathBuf,
+        logs: PathBuf,
         stop: Arc<AtomicBool>,
         trusted: bool,
     ) -> Result<Process> {
         let mut process = Process {
             manifest: manifest.clone(),
-            log,
+            logs,
             stop,
             trusted,
             driver: None,
             breaks: 0,
+            says_no_words: false,
         };
         let unknown = CallOptions {
             new_client: true,
@@ -256,9 +283,15 @@ impl Process {
                 "{} cannot be audited: its driver has no command `call`; docs/driver-protocol.md says how to add it",
                 manifest.client
             ),
+            Reported::Unsupported { .. } if process.says_no_words => bail!(
+                "{} cannot be audited: its driver's `hello` has no `calls`, the words that `needs` of a call may have; \
+                 docs/driver-protocol.md lists them",
+                manifest.client
+            ),
             Reported::Unsupported { .. } => Ok(process),
             reported => bail!(
-                "{} does not refuse a call that its client cannot make, but says {reported:?}; docs/driver-protocol.md says how",
+                "{} cannot be audited: its driver does not refuse a word of `needs` that nobody knows, and reports {reported}; \
+                 docs/driver-protocol.md says how it refuses one",
                 manifest.client
             ),
         }
@@ -269,13 +302,13 @@ impl Process {
             let mut driver = Driver::start(
                 &self.manifest,
                 None,
-                &self.log,
+                &new_log(&self.logs, &self.manifest.client),
                 PATIENCE,
                 self.stop.clone(),
                 self.trusted,
                 Limits::of(1),
             )?;
-            driver.hello()?;
+            self.says_no_words = driver.hello()?.calls.is_empty();
             self.driver = Some(driver);
         }
         Ok(self.driver.as_mut().expect("it was started"))

@@ -37,7 +37,7 @@ fn every_installed_driver_refuses_a_word_that_nobody_knows() {
 /// Whether it refuses the word, and not `call` as a whole.
 fn refuses(manifest: &Manifest, logs: &Path) -> bool {
     // Starting it sends such a call, and fails unless the driver refuses it.
-    match Process::start(manifest, logs.join(&manifest.client), Arc::default(), false) {
+    match Process::start(manifest, logs.to_path_buf(), Arc::default(), false) {
         Ok(_) => true,
         Err(error) => {
             let says = format!("{error:#}");

@@ -17,6 +17,7 @@ func hello(name, version, engine, retries string) message {
 	return message{"ok": true, "proto": 2, "name": name, "version": version, "runtime": runtime.Version(), "engine": engine,
 		"http": Versions, "tls": true, "models": []string{"goroutines"}, "keepalive": []bool{true, false},
 		"retries": retries, "paces": []string{"rate"}, "max_concurrency": 10000, "cores": 1, "verify": []string{"tail", "json", "none"},
+		"calls":   append([]string{}, calling.words...),
 		"methods": []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}}
 }
 

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use hecaton_lab::spec::did_you_mean;
+
 use super::Case;
 
 /// All cases, in the order of their codes.
@@ -69,10 +71,11 @@ impl Catalogue {
     pub fn find(&self, name: &str) -> Result<&Case> {
         let name = name_today(name);
         let same = |case: &&Case| case.id == name || case.code.eq_ignore_ascii_case(name);
-        self.cases
-            .iter()
-            .find(same)
-            .with_context(|| format!("there is no case `{name}`; `hecaton audit --list` lists all"))
+        self.cases.iter().find(same).with_context(|| {
+            let cases = self.cases.iter();
+            let guess = did_you_mean(name, cases.flat_map(|case| [&*case.id, &*case.code]));
+            format!("there is no case `{name}`{guess} `hecaton audit --list` lists all")
+        })
     }
 
     /// The cases of some groups; all if none is named.

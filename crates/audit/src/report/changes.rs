@@ -1,6 +1,7 @@
 //! How the verdicts of two runs differ.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -21,8 +22,45 @@ pub struct Change {
     pub before: Option<Verdict>,
     /// Its verdict after.
     pub after: Option<Verdict>,
-    /// Whether it is worse: a finding that was none, or a graver one.
-    pub worse: bool,
+    /// In which direction.
+    pub direction: Direction,
+}
+
+/// The direction in which a verdict changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// A finding that was none, or a graver one.
+    Worse,
+    /// A finding that was mended, or one that is less grave.
+    Better,
+    /// Neither: one of both is no finding and no success.
+    Other,
+}
+
+impl Direction {
+    /// The direction from one verdict to another; none stands for a case that did not run.
+    pub(super) fn of(before: Option<Verdict>, after: Option<Verdict>) -> Direction {
+        let grave = |verdict: Option<Verdict>| verdict.filter(|verdict| verdict.is_finding());
+        match (grave(before), grave(after)) {
+            (None, Some(_)) => Direction::Worse,
+            (Some(before), Some(after)) if after < before => Direction::Worse,
+            (Some(before), Some(after)) if after > before => Direction::Better,
+            (Some(_), None) if matches!(after, Some(Verdict::Pass | Verdict::Info)) => {
+                Direction::Better
+            }
+            _ => Direction::Other,
+        }
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Direction::Worse => "worse",
+            Direction::Better => "better",
+            Direction::Other => "other",
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -61,18 +99,12 @@ pub fn changes(before: &Verdicts, after: &Verdicts) -> Vec<Change> {
     keys.dedup();
     let changed = keys.into_iter().filter_map(|key| {
         let (before, after) = (before.get(key).copied(), after.get(key).copied());
-        let grave = |verdict: Option<Verdict>| verdict.filter(|verdict| verdict.is_finding());
-        let worse = match (grave(before), grave(after)) {
-            (Some(before), Some(after)) => after < before,
-            (None, Some(_)) => true,
-            _ => false,
-        };
         (before != after).then(|| Change {
             client: key.0.clone(),
             case: key.1.clone(),
             before,
             after,
-            worse,
+            direction: Direction::of(before, after),
         })
     });
     changed.collect()
@@ -100,28 +132,33 @@ mod tests {
         let before = run("late-answer", "pass");
         assert!(changes(&before, &run("late-response", "pass")).is_empty());
         let changed = changes(&before, &run("late-response", "violation"));
-        assert_eq!((changed.len(), changed[0].worse), (1, true));
+        assert_eq!((changed.len(), changed[0].direction), (1, Direction::Worse));
     }
 
     #[test]
-    fn a_graver_verdict_is_worse_and_a_missing_one_is_not() {
-        let worse = |before, after| {
-            changes(&run(before), &run(after))
-                .iter()
-                .any(|change| change.worse)
-        };
-        assert!(
-            worse("pass", "deviation")
-                && worse("deviation", "violation")
-                && worse("not-applicable", "hazard")
+    fn a_graver_verdict_is_worse_and_a_mended_finding_is_better() {
+        for (before, after, direction) in [
+            ("pass", "deviation", Direction::Worse),
+            ("deviation", "violation", Direction::Worse),
+            ("not-applicable", "hazard", Direction::Worse),
+            ("violation", "deviation", Direction::Better),
+            ("hazard", "pass", Direction::Better),
+            ("mismatch", "info", Direction::Better),
+            ("hazard", "inconclusive", Direction::Other),
+            ("hazard", "unsupported", Direction::Other),
+            ("pass", "info", Direction::Other),
+        ] {
+            let changed = changes(&run(before), &run(after));
+            let found: Vec<_> = changed.iter().map(|change| change.direction).collect();
+            assert_eq!(found, [direction], "{before} → {after}");
+        }
+        assert!(changes(&run("hazard"), &run("hazard")).is_empty());
+        let gone = changes(&run("violation"), &Verdicts::new());
+        assert_eq!(
+            (gone.len(), gone[0].direction),
+            (1, Direction::Other),
+            "a case that did not run"
         );
-        assert!(
-            !worse("violation", "deviation")
-                && !worse("pass", "info")
-                && !worse("hazard", "hazard")
-        );
-        let gone = changes(&run("pass"), &Verdicts::new());
-        assert_eq!((gone.len(), gone[0].worse), (1, false));
         assert!(verdicts("{}").is_err());
     }
 }

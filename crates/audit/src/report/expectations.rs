@@ -4,8 +4,8 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::Audited;
-use crate::case::{Catalogue, Verdict, name_today};
+use super::{Audited, Direction};
+use crate::case::{Case, Catalogue, Verdict, name_today};
 use crate::run::Finding;
 
 /// The expected findings of a client.
@@ -83,27 +83,56 @@ impl Expectations {
             .collect()
     }
 
-    fn difference(&self, finding: &Finding) -> Option<String> {
-        let (id, verdict) = (&finding.id, finding.verdict);
-        let same = |expected: &&Expected| {
-            let name = name_today(&expected.case);
-            name == id || name.eq_ignore_ascii_case(&finding.code)
+    /// How a finding differs from what is expected, in a sentence; none if it does not.
+    pub(super) fn difference(&self, finding: &Finding) -> Option<String> {
+        let Finding {
+            id, verdict, says, ..
+        } = finding;
+        let expected = match self.entry(id, &finding.code) {
+            None if is_listed(finding) => {
+                return Some(format!(
+                    "{id} is `{verdict}`, and the file does not list it: {says}"
+                ));
+            }
+            None => return None,
+            Some(expected) if expected.verdict == *verdict => return None,
+            Some(expected) => expected,
         };
-        match self.all.iter().find(same) {
-            Some(expected) if expected.verdict == verdict => None,
-            Some(Expected {
-                verdict: listed,
-                why,
-                ..
-            }) => Some(format!(
-                "{id} is `{verdict}`, and the file expects `{listed}` ({why}); update the file if the new verdict is right"
-            )),
-            None if is_listed(finding) => Some(format!(
-                "{id} is `{verdict}`, and the file does not list it: {}",
-                finding.says
-            )),
-            None => None,
-        }
+        let (listed, why) = (expected.verdict, &expected.why);
+        let direction = Direction::of(Some(listed), Some(*verdict));
+        let todo = match direction {
+            Direction::Better => {
+                "take it out of the file, or write the file anew with `--write-expect`"
+            }
+            _ => "update the file if the new verdict is right",
+        };
+        Some(format!(
+            "{id} is {direction}: `{verdict}`, and the file expects `{listed}` ({why}); {todo}"
+        ))
+    }
+
+    /// Why a finding is as expected; none if the file does not list it with this verdict.
+    pub(super) fn reason(&self, finding: &Finding) -> Option<&str> {
+        let expected = self.entry(&finding.id, &finding.code)?;
+        (expected.verdict == finding.verdict).then_some(expected.why.as_str())
+    }
+
+    /// The ids of all cases that the file lists.
+    pub fn cases(&self) -> Vec<&str> {
+        let all = self.all.iter();
+        all.map(|expected| name_today(&expected.case)).collect()
+    }
+
+    /// Whether the file lists a case.
+    pub fn lists(&self, case: &Case) -> bool {
+        self.entry(&case.id, &case.code).is_some()
+    }
+
+    fn entry(&self, id: &str, code: &str) -> Option<&Expected> {
+        self.all.iter().find(|expected| {
+            let name = name_today(&expected.case);
+            name == id || name.eq_ignore_ascii_case(code)
+        })
     }
 }
 

@@ -14,7 +14,7 @@ mod tables;
 mod wire;
 
 pub use audited::Audited;
-pub use changes::{Change, changes, verdicts};
+pub use changes::{Change, Direction, changes, verdicts};
 pub use described::{Library, published};
 pub use expectations::Expectations;
 pub use fingerprint::Fingerprint;

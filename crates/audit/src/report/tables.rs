@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use super::Audited;
+use super::{Audited, Expectations};
 use crate::case::Verdict;
+use crate::run::Finding;
 
 /// A row for each client and case.
 pub fn csv(clients: &[Audited]) -> String {
@@ -43,45 +44,64 @@ fn quoted(cell: &str) -> String {
     }
 }
 
-/// A test suite for each client; findings are failures, and cases without a verdict are skipped.
-pub fn junit(clients: &[Audited]) -> String {
+/// A test suite for each client. Findings are failures, and cases without a verdict are skipped. For a client with
+/// expectations, only what differs from them fails, and an expected finding is skipped with its reason.
+pub fn junit(clients: &[Audited], expectations: &[&Expectations]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     for client in clients {
-        let failures = client
+        let expected = expectations.iter().find(|one| one.client == client.client);
+        let results: Vec<String> = client
             .findings
             .iter()
-            .filter(|finding| finding.verdict.is_finding())
-            .count();
+            .map(|finding| result(finding, expected.copied()))
+            .collect();
+        let count = |kind: &str| {
+            results
+                .iter()
+                .filter(|result| result.starts_with(kind))
+                .count()
+        };
         let _ = writeln!(
             out,
-            "<testsuite name=\"{} {}\" tests=\"{}\" failures=\"{failures}\">",
+            "<testsuite name=\"{} {}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">",
             xml(&client.client),
             xml(&client.version),
-            client.findings.len()
+            client.findings.len(),
+            count("<failure"),
+            count("<skipped")
         );
-        for finding in &client.findings {
-            let (verdict, says) = (finding.verdict, xml(&finding.says));
-            let name = format!(
-                "classname=\"{}\" name=\"{} {}\"",
-                xml(&finding.group),
-                finding.code,
-                xml(&finding.id)
-            );
-            let _ = match verdict {
-                Verdict::Pass | Verdict::Info => writeln!(out, "<testcase {name}/>"),
-                verdict if verdict.is_finding() => writeln!(
-                    out,
-                    "<testcase {name}><failure type=\"{verdict}\" message=\"{says}\"/></testcase>"
-                ),
-                verdict => writeln!(
-                    out,
-                    "<testcase {name}><skipped message=\"{verdict}: {says}\"/></testcase>"
-                ),
+        for (finding, result) in client.findings.iter().zip(&results) {
+            let (group, code, id) = (xml(&finding.group), &finding.code, xml(&finding.id));
+            let name = format!("classname=\"{group}\" name=\"{code} {id}\"");
+            let _ = match result.is_empty() {
+                true => writeln!(out, "<testcase {name}/>"),
+                false => writeln!(out, "<testcase {name}>{result}</testcase>"),
             };
         }
         out.push_str("</testsuite>\n");
     }
     out + "</testsuites>\n"
+}
+
+/// The element of a test that did not pass; empty for one that did.
+fn result(finding: &Finding, expected: Option<&Expectations>) -> String {
+    let (verdict, says) = (finding.verdict, &finding.says);
+    let failure =
+        |message: &str| format!("<failure type=\"{verdict}\" message=\"{}\"/>", xml(message));
+    let skipped = |message: String| format!("<skipped message=\"{}\"/>", xml(&message));
+    // What is not published is left out here, too.
+    let expected = expected.filter(|_| verdict != Verdict::LeftOut);
+    if let Some(difference) = expected.and_then(|all| all.difference(finding)) {
+        return failure(&difference);
+    }
+    if let Some(why) = expected.and_then(|all| all.reason(finding)) {
+        return skipped(format!("expected {verdict}: {why}"));
+    }
+    match verdict {
+        Verdict::Pass | Verdict::Info => String::new(),
+        _ if verdict.is_finding() => failure(says),
+        _ => skipped(format!("{verdict}: {says}")),
+    }
 }
 
 /// A text, cut behind `most` characters.

@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use crate::run::Run;
 use crate::server::{Event, call_at, shown};
-use crate::subject::Reported;
 
 /// Most bytes of one entry that are shown.
 const MOST: usize = 400;
@@ -36,7 +35,7 @@ pub fn wire(run: &Run) -> String {
             call.method,
             call.url.escape_debug()
         );
-        let _ = writeln!(out, "claimed    {}", claim(reported));
+        let _ = writeln!(out, "claimed    {reported}");
     }
     out.push_str("happened\n");
     for entry in &run.log.entries {
@@ -47,24 +46,6 @@ pub fn wire(run: &Run) -> String {
         }
     }
     out
-}
-
-fn claim(reported: &Reported) -> String {
-    match reported {
-        Reported::Response {
-            status, bytes, ms, ..
-        } => format!("{status} with {bytes} bytes after {ms} ms"),
-        Reported::Error { class, text, ms } => format!("{class} after {ms} ms: {text}"),
-        Reported::Several {
-            responses,
-            errors,
-            class,
-            text,
-            ms,
-        } => format!("{responses} responses and {errors} errors after {ms} ms {class} {text}"),
-        Reported::Unsupported { what } => format!("not supported: {what}"),
-        Reported::Nothing { why } => format!("nothing: {why}"),
-    }
 }
 
 /// One entry of the log in words.

@@ -103,11 +103,82 @@ fn expectations_fail_for_what_is_new_and_for_what_is_gone() {
         text(&fresh)
     );
     let gone = expect("follows-for-ever", listed);
-    assert!(
-        !gone.status.success() && text(&gone).contains("expects `deviation`"),
-        "{}",
-        text(&gone)
-    );
+    let shown = text(&gone);
+    for says in [
+        "1 verdict differs from ",
+        "stale-post-fin is better: `pass`, and the file expects `deviation` (it sins)",
+        "write the file anew with `--write-expect`",
+    ] {
+        assert!(
+            gone.status.code() == Some(1) && shown.contains(says),
+            "{shown}"
+        );
+    }
+}
+
+/// The document for systems of continuous integration fails if, and only if, the command does.
+#[test]
+fn junit_fails_for_what_differs_from_the_expectations_and_for_nothing_else() {
+    let temporary = tempfile::tempdir().unwrap();
+    let file = temporary.path().join("expected.toml");
+    let listed =
+        "client = 'sinner'\n[[expected]]\ncase = 'RT02'\nverdict = 'deviation'\nwhy = 'it sins'\n";
+    let junit = |sin: &str, expected: &str| {
+        write(&file, expected).unwrap();
+        sinner(sin, temporary.path(), &["--expect", file.to_str().unwrap()]);
+        read_to_string(temporary.path().join("junit.xml")).unwrap()
+    };
+    let sin = "repeats-stale-post-after-fin";
+    for (sin, expected, counts, result) in [
+        (
+            sin,
+            listed,
+            "failures=\"0\" skipped=\"1\"",
+            "RT02 stale-post-fin\"><skipped message=\"expected deviation: it sins\"/>",
+        ),
+        (
+            sin,
+            "client = 'sinner'",
+            "failures=\"1\" skipped=\"0\"",
+            "<failure type=\"deviation\" message=\"stale-post-fin is `deviation`, and the file does not list it",
+        ),
+        (
+            "follows-for-ever",
+            listed,
+            "failures=\"1\" skipped=\"0\"",
+            "<failure type=\"pass\" message=\"stale-post-fin is better",
+        ),
+    ] {
+        let shown = junit(sin, expected);
+        assert!(shown.contains(counts) && shown.contains(result), "{shown}");
+    }
+}
+
+/// What would be written after minutes is tried before the first request.
+#[test]
+fn places_that_cannot_be_written_are_refused_before_the_audit() {
+    let temporary = tempfile::tempdir().unwrap();
+    let nowhere = temporary.path().join("nowhere/expected.toml");
+    let file = temporary.path().join("file");
+    write(&file, "kept").unwrap();
+    for (option, place) in [
+        ("--write-expect", &nowhere),
+        ("--write-expect", &temporary.path().to_path_buf()),
+        ("--out", &file),
+        ("--out", &file.join("below")),
+    ] {
+        let ended = audit(&["saint", "--case", "rt02", option, place.to_str().unwrap()]);
+        let shown = text(&ended);
+        assert_eq!(ended.status.code(), Some(2), "{option}: {shown}");
+        assert!(
+            shown.contains(option)
+                && shown.contains("cannot be written")
+                && !shown.contains("built in"),
+            "{shown}"
+        );
+    }
+    assert_eq!(read_to_string(&file).unwrap(), "kept");
+    assert_eq!(temporary.path().read_dir().unwrap().count(), 1);
 }
 
 /// The command ends before the first request if a file of expectations cannot be compared.
@@ -147,7 +218,7 @@ fn expectations_that_compare_nothing_are_refused() {
         (
             Some(&*listed("short-lenght")),
             "sinner",
-            "there is no case `short-lenght`",
+            "there is no case `short-lenght`; did you mean short-length",
         ),
         (Some(&*twice), "sinner", "`fr01` is listed twice"),
         (Some(&*misspelt), "sinner", "is wrong"),
@@ -171,6 +242,37 @@ fn expectations_that_compare_nothing_are_refused() {
             shown.contains(says) && !shown.contains("built in"),
             "{says}: {shown}"
         );
+    }
+    write(&file, listed("short-length")).unwrap();
+    let expect = [
+        "--sin",
+        "follows-for-ever",
+        "--expect",
+        file.to_str().unwrap(),
+    ];
+    let ended = audit(&[&["sinner", "--case", "rt02"][..], &expect].concat());
+    assert_eq!(ended.status.code(), Some(2), "{}", text(&ended));
+    assert!(
+        text(&ended).contains("none of the cases of `--case`, so nothing would be compared"),
+        "{}",
+        text(&ended)
+    );
+    for (line, says) in [
+        ("saint --case stale-post-fni", "did you mean stale-post-fin"),
+        (
+            "sinner --sin follows-forever",
+            "did you mean follows-for-ever",
+        ),
+        ("net-htp --essential", "did you mean net-http"),
+        ("mine --essential", "`--drivers FOLDER` adds your own"),
+        (
+            "mine --drivers /nowhere",
+            "/nowhere: cannot list the folder",
+        ),
+    ] {
+        let ended = audit(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(ended.status.code(), Some(2), "{}", text(&ended));
+        assert!(text(&ended).contains(says), "{}", text(&ended));
     }
     let unknown = ["nobody", "--case", "fr01"];
     let unknown_case = ["saint", "--case", "xx99"];
@@ -264,10 +366,45 @@ fn a_run_that_is_worse_can_fail() {
         text(&worse)
     );
     let better = audit(&["compare", &run(&after), &run(&before), "--fail-if-worse"]);
+    let shown = text(&better);
     assert!(
-        better.status.success() && text(&better).contains("Nothing is worse"),
-        "{}",
-        text(&better)
+        better.status.success()
+            && shown.contains("better  sinner  stale-post-fin: deviation → pass"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("Nothing is worse, and 1 verdict is better."),
+        "{shown}"
+    );
+}
+
+/// A folder of `--out` stands for the document in it, which may be compressed.
+#[test]
+fn a_run_is_named_by_its_folder() {
+    let temporary = tempfile::tempdir().unwrap();
+    let (before, after) = (
+        temporary.path().join("before"),
+        temporary.path().join("after"),
+    );
+    sinner("follows-for-ever", &before, &[]);
+    std::fs::create_dir(&after).unwrap();
+    let run = std::fs::read(before.join("run.json")).unwrap();
+    write(
+        after.join("run.json.zst"),
+        zstd::encode_all(&run[..], 1).unwrap(),
+    )
+    .unwrap();
+    let folder = |path: &Path| path.to_str().unwrap().to_owned();
+    let same = text(&audit(&["compare", &folder(&before), &folder(&after)]));
+    assert_eq!(same, "The verdicts are the same.\n");
+    let none = text(&audit(&[
+        "compare",
+        &folder(&before),
+        &folder(temporary.path()),
+    ]));
+    assert!(
+        none.contains("give the run.json of a run, or its folder"),
+        "{none}"
     );
 }
 
@@ -348,6 +485,11 @@ fn project_of(folder: &Path) -> Command {
     }
     std::fs::create_dir(folder.join("drivers")).unwrap();
     std::fs::create_dir(folder.join("clients")).unwrap();
+    in_project_of(folder)
+}
+
+/// The command in that project.
+fn in_project_of(folder: &Path) -> Command {
     let mut command = hecaton("cheats");
     command
         .env("HECATON_ROOT", folder)
@@ -385,4 +527,37 @@ fn a_client_that_breaks_is_named_and_the_others_go_on() {
         .map(|one| &one["client"])
         .collect();
     assert_eq!(names, ["works", "works-too"]);
+}
+
+/// A driver that accepts every word would pass every case; one without words cannot be audited.
+#[test]
+fn a_driver_that_cannot_be_audited_is_refused_in_words() {
+    let temporary = tempfile::tempdir().unwrap();
+    project_of(temporary.path());
+    let clients = temporary.path().join("clients");
+    let changed = |name: &str, instead: &str| {
+        driver(&clients, name, "[200, '']");
+        let program = clients.join(format!("{name}.rb"));
+        let text = read_to_string(&program).unwrap();
+        write(&program, text.replace("Kit.run(Object,", instead)).unwrap();
+    };
+    let reply = "{ ok: true, status: 200, bytes: 0, sha256: '', ms: 1 }";
+    changed(
+        "accepts",
+        &format!("def Kit.call_reply(_) = {reply}\nKit.run(Object,"),
+    );
+    changed("wordless", "Kit.run(Object, calls: [],");
+    for (client, says) in [
+        ("accepts", "and reports 200 with 0 bytes after 1 ms"),
+        ("wordless", "`hello` has no `calls`"),
+    ] {
+        let mut command = in_project_of(temporary.path());
+        let ended = command.args(["audit", client, "--case", "fr01"]).output();
+        let ended = ended.unwrap();
+        let shown = text(&ended);
+        assert!(
+            ended.status.code() == Some(1) && shown.contains(says),
+            "{shown}"
+        );
+    }
 }

@@ -73,9 +73,8 @@ pub fn audit_clients(
 impl Audit<'_> {
     fn start(&self, candidate: &Candidate<'_>) -> Result<Process> {
         let manifest = candidate.manifest;
-        let log = self.logs.join(format!("{}.log", manifest.client));
         let trusted = self.arguments.trust.contains(&manifest.client);
-        Process::start(manifest, log, self.stop.clone(), trusted)
+        Process::start(manifest, self.logs.into(), self.stop.clone(), trusted)
     }
 
     fn side_by_side(&self, candidates: &[Candidate<'_>]) -> Result<Vec<Audited>> {

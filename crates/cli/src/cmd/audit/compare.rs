@@ -4,13 +4,13 @@ use std::io::{Write, stdout};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use hecaton_audit::report::{Change, changes, verdicts};
+use hecaton_audit::report::{Change, Direction, changes, verdicts};
+use hecaton_lab::ledger::run_text;
 
 /// Prints what differs, and fails if something is worse and `--fail-if-worse` is set.
 pub fn run(before: &Path, after: &Path, fail_if_worse: bool) -> Result<()> {
     let read = |path: &Path| {
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("{} cannot be read", path.display()))?;
+        let text = run_text(path)?;
         verdicts(&text).with_context(|| format!("{} is not a run of the audit", path.display()))
     };
     let changes = changes(&read(before)?, &read(after)?);
@@ -20,23 +20,28 @@ pub fn run(before: &Path, after: &Path, fail_if_worse: bool) -> Result<()> {
         case,
         before,
         after,
-        worse,
+        direction,
     } in &changes
     {
-        let mark = if *worse { "worse" } else { "other" };
-        writeln!(
-            out,
-            "{mark}  {client}  {case}: {} → {}",
-            super::word(*before),
-            super::word(*after)
-        )?;
+        let (before, after) = (super::word(*before), super::word(*after));
+        writeln!(out, "{direction:<6}  {client}  {case}: {before} → {after}")?;
     }
-    let worse = changes.iter().filter(|change| change.worse).count();
-    match (changes.len(), worse) {
-        (0, _) => writeln!(out, "The verdicts are the same.")?,
-        (_, 0) => writeln!(out, "Nothing is worse.")?,
-        (_, worse) if fail_if_worse => bail!("{worse} verdicts are worse"),
-        (_, worse) => writeln!(out, "{worse} verdicts are worse.")?,
+    let counted = |direction, word: &str| {
+        let all = changes
+            .iter()
+            .filter(|change| change.direction == direction);
+        super::counted(all.count(), "is", "are", word)
+    };
+    let worse = counted(Direction::Worse, "worse");
+    let better = counted(Direction::Better, "better");
+    match worse {
+        _ if changes.is_empty() => writeln!(out, "The verdicts are the same.")?,
+        Some(worse) if fail_if_worse => bail!(worse),
+        worse => {
+            let worse = worse.unwrap_or_else(|| "Nothing is worse".to_owned());
+            let both: Vec<String> = [Some(worse), better].into_iter().flatten().collect();
+            writeln!(out, "{}.", both.join(", and "))?;
+        }
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
-use hecaton_audit::case::Catalogue;
+use anyhow::{Context, Result, bail};
+use hecaton_audit::case::{Case, Catalogue};
 use hecaton_audit::report::{Audited, Expectations};
 use hecaton_lab::run::receipt;
 
@@ -13,7 +13,7 @@ use super::{Arguments, Subjects, usage, wrong};
 /// A file, and its expectations.
 pub struct Expected<'a> {
     file: &'a Path,
-    expectations: Expectations,
+    pub(super) expectations: Expectations,
 }
 
 impl Expected<'_> {
@@ -33,28 +33,46 @@ impl Expected<'_> {
             None => Ok(()),
         }
     }
+
+    /// Refuses a file that lists none of the cases that `--case` names.
+    fn check_cases(&self, cases: &[&Case]) -> Result<()> {
+        let listed = self.expectations.cases();
+        if listed.is_empty() || cases.iter().any(|case| self.expectations.lists(case)) {
+            return Ok(());
+        }
+        wrong(&format!(
+            "{} lists none of the cases of `--case`, so nothing would be compared; leave `--expect` out, or name one that it \
+             lists: {}",
+            self.file.display(),
+            listed.join(", ")
+        ))
+    }
 }
 
 /// Reads the files.
 ///
 /// # Errors
 /// If a file would be compared with nothing, because it is missing, or because it names a client that is not audited or
-/// a case that does not exist. Also if no file is about an audited client.
+/// a case that does not exist, or none of those that `--case` names. Also if no file is about an audited client.
 pub fn read<'a>(
     arguments: &'a Arguments,
     subjects: &Subjects<'_>,
-    cases: &Catalogue,
+    catalogue: &Catalogue,
+    chosen: &[&Case],
 ) -> Result<Vec<Expected<'a>>> {
     let read: Vec<Expected<'_>> = arguments
         .expect
         .iter()
         .map(|file| {
-            let expectations = expectations(file, cases).map_err(usage)?;
+            let expectations = expectations(file, catalogue).map_err(usage)?;
             Ok(Expected { file, expectations })
         })
         .collect::<Result<_>>()?;
     for expected in &read {
         expected.check_client(subjects)?;
+        if !arguments.case.is_empty() {
+            expected.check_cases(chosen)?;
+        }
     }
     let names = subjects.names();
     let about = |name: &&&str| !read.iter().any(|one| one.expectations.client == **name);
@@ -85,14 +103,15 @@ pub fn differences(expected: &[Expected<'_>], audited: &[Audited]) -> Result<()>
         }
         wrong.extend(differences);
     }
-    ensure!(
-        wrong.is_empty(),
-        "{} differ from {}:\n  {}",
+    match super::counted(
         wrong.len(),
-        files.join(", "),
-        wrong.join("\n  ")
-    );
-    Ok(())
+        "differs",
+        "differ",
+        &format!("from {}", files.join(", ")),
+    ) {
+        Some(differ) => bail!("{differ}:\n  {}", wrong.join("\n  ")),
+        None => Ok(()),
+    }
 }
 
 /// Writes what was found as what is expected from then on.

@@ -6,6 +6,7 @@ mod expected;
 mod explain;
 mod listen;
 
+use std::fs::File;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
@@ -13,10 +14,14 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use hecaton_audit::case::{Case, Catalogue, Verdict};
 use hecaton_audit::clients::Client;
-use hecaton_audit::report::{Audited, Fingerprint, Library, csv, html, junit, markdown, published};
+use hecaton_audit::report::{
+    Audited, Expectations, Fingerprint, Library, csv, html, junit, markdown, published,
+};
 use hecaton_audit::run::RUNS;
 use hecaton_audit::subject::Subject;
-use hecaton_lab::spec::{Catalogue as Drivers, Manifest, Usage, project_root};
+use hecaton_lab::spec::{Catalogue as Drivers, Manifest, Usage, did_you_mean, project_root};
+
+use super::session::plural;
 
 /// Shows how a client behaves with broken servers: what it sends, repeats, accepts and leaks, by the server's log.
 ///
@@ -25,7 +30,7 @@ use hecaton_lab::spec::{Catalogue as Drivers, Manifest, Usage, project_root};
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Clients; or `explain CASE`; or `compare BEFORE AFTER` with two run.json files.
+    /// Clients; or `explain CASE`; or `compare BEFORE AFTER` with two folders of `--out`, or their run.json files.
     #[arg(value_name = "CLIENT")]
     words: Vec<String>,
     /// All clients that are installed, several side by side. Each finding is tried again alone.
@@ -103,7 +108,7 @@ Examples:
       URLs for any client, judged by the log alone
   hecaton audit explain rt02
       what the server does, and why it matters
-  hecaton audit compare before/run.json after/run.json --fail-if-worse
+  hecaton audit compare before after --fail-if-worse
       two runs
   hecaton audit hecaton-ruby --expect audit/expectations/hecaton-ruby.toml
       in continuous integration: only these findings are accepted";
@@ -121,9 +126,7 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
             return wrong("say which case, as in `hecaton audit explain rt02`; `--list` lists all");
         }
         ["compare", ..] => {
-            return wrong(
-                "say which runs, as in `hecaton audit compare before/run.json after/run.json`",
-            );
+            return wrong("say which runs, as in `hecaton audit compare before after`");
         }
         _ => {}
     }
@@ -144,7 +147,8 @@ fn audit(
 ) -> Result<()> {
     let drivers = super::catalogue(drivers)?;
     let subjects = Subjects::of(arguments, &drivers, catalogue)?;
-    let expected = expected::read(arguments, &subjects, catalogue)?;
+    let expected = expected::read(arguments, &subjects, catalogue, cases)?;
+    check_places(arguments)?;
     let mut audited = audit_all(arguments, subjects, cases)?;
     let library = Library::load(&project_root()?.join("audit/documented"))?;
     audited.iter_mut().for_each(|one| library.describe(one));
@@ -155,11 +159,40 @@ fn audit(
     if arguments.public {
         audited = audited.into_iter().map(published).collect();
     }
-    print(arguments, &audited)?;
+    let expectations: Vec<&Expectations> = expected.iter().map(|it| &it.expectations).collect();
+    print(arguments, &audited, &expectations)?;
     if let Some(folder) = &arguments.out {
-        write(folder, &audited)?;
+        write(folder, &audited, &expectations)?;
     }
     differences
+}
+
+/// Refuses places that cannot be written, before anything is audited.
+fn check_places(arguments: &Arguments) -> Result<()> {
+    if let Some(file) = &arguments.write_expect {
+        check_writable("--write-expect", file)?;
+    }
+    if let Some(folder) = &arguments.out {
+        // If the folder cannot be made, neither can the file.
+        let _ = std::fs::create_dir_all(folder);
+        check_writable("--out", &folder.join("run.json"))?;
+    }
+    Ok(())
+}
+
+/// Refuses a file that cannot be written, before work is done whose result would be lost. The file stays as it is.
+fn check_writable(option: &str, file: &Path) -> Result<()> {
+    let is_new = !file.exists();
+    if let Err(error) = File::options().append(true).create(true).open(file) {
+        let shown = file.display();
+        return wrong(&format!(
+            "{option}: {shown} cannot be written ({error}); make its folder, or choose another place"
+        ));
+    }
+    if is_new {
+        let _ = std::fs::remove_file(file);
+    }
+    Ok(())
 }
 
 /// An error that ends the command with the status of a wrong command line.
@@ -243,7 +276,11 @@ fn audit_all(
     }
     let logs = super::private_folder()?;
     let others = clients::audit_clients(subjects.manifests, cases, arguments, &logs);
-    let _ = std::fs::remove_dir_all(&logs);
+    // An error names a log, unless the driver wrote nothing.
+    let _ = match others {
+        Ok(_) => std::fs::remove_dir_all(&logs),
+        Err(_) => std::fs::remove_dir(&logs),
+    };
     audited.extend(others?);
     Ok(audited)
 }
@@ -264,28 +301,29 @@ fn own_client(name: &str, arguments: &Arguments, cases: &Catalogue) -> Result<Cl
         (_, Some(sin)) if cases.all().iter().any(|case| case.sin == *sin) => {
             Ok(Client::sinner(sin))
         }
-        (_, Some(sin)) => wrong(&format!(
-            "there is no sin `{sin}`; docs/audit-cases.md lists them"
-        )),
+        (_, Some(sin)) => {
+            let guess = did_you_mean(sin, cases.all().iter().map(|case| &*case.sin));
+            wrong(&format!(
+                "there is no sin `{sin}`{guess} docs/audit-cases.md lists them"
+            ))
+        }
         (_, None) => wrong("say which sin, as in `hecaton audit sinner --sin follows-for-ever`"),
     }
 }
 
-fn print(arguments: &Arguments, audited: &[Audited]) -> Result<()> {
+fn print(arguments: &Arguments, audited: &[Audited], expectations: &[&Expectations]) -> Result<()> {
     let text = match arguments.format {
         Format::Text => return Ok(()),
         Format::Markdown => markdown(audited),
         Format::Json => serde_json::to_string_pretty(audited)?,
         Format::Csv => csv(audited),
-        Format::Junit => junit(audited),
+        Format::Junit => junit(audited, expectations),
     };
     writeln!(stdout(), "{}", text.trim_end())?;
     Ok(())
 }
 
-fn write(folder: &Path, audited: &[Audited]) -> Result<()> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("{} cannot be made", folder.display()))?;
+fn write(folder: &Path, audited: &[Audited], expectations: &[&Expectations]) -> Result<()> {
     let fingerprint = Fingerprint::load(&project_root()?.join("audit/fingerprint.toml"))?;
     let files = [
         ("run.json", serde_json::to_string_pretty(audited)?),
@@ -295,10 +333,12 @@ fn write(folder: &Path, audited: &[Audited]) -> Result<()> {
         ),
         ("report.md", markdown(audited)),
         ("report.csv", csv(audited)),
-        ("junit.xml", junit(audited)),
+        ("junit.xml", junit(audited, expectations)),
     ];
     for (name, text) in files {
-        std::fs::write(folder.join(name), text)?;
+        let path = folder.join(name);
+        std::fs::write(&path, text)
+            .with_context(|| format!("{} cannot be written", path.display()))?;
     }
     Ok(())
 }
@@ -307,6 +347,12 @@ fn write(folder: &Path, audited: &[Audited]) -> Result<()> {
 fn home(folder: &Path) -> Option<String> {
     let index = folder.join("../index.html");
     index.is_file().then(|| "../index.html".to_owned())
+}
+
+/// So many verdicts, as in `1 verdict is worse`; none for 0.
+fn counted(number: usize, one: &str, several: &str, rest: &str) -> Option<String> {
+    let verb = if number == 1 { one } else { several };
+    (number > 0).then(|| format!("{} {verb} {rest}", plural(number, "verdict")))
 }
 
 /// The word for a verdict in a comparison.
