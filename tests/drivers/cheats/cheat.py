@@ -13,7 +13,7 @@ import workers
 class Cheat(workers.Threads):
     def sender(self, job):
         url = urlsplit(job.url)
-        connection = http.client.HTTPConnection(url.hostname, url.port)
+        connection = http.client.HTTPConnection(url.hostname, url.port, timeout=job.timeout)
 
         def send(url):
             connection.request("GET", urlsplit(url).path, headers=job.headers)

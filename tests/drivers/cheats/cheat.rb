@@ -1,4 +1,5 @@
 # A client on plain sockets that subclasses turn into cheats; it is honest where they change nothing.
+require "io/wait"
 require "socket"
 require_relative "../../../drivers/ruby/kit"
 
@@ -28,8 +29,16 @@ class Cheat
     headers = @job.headers.map { |name, value| "#{name}: #{value}\r\n" }.join
     headers += "Accept-Encoding: gzip\r\n" if @job.gzip?
     socket.write("GET #{url[%r{\Ahttp://[^/]+(.*)}, 1]} HTTP/1.1\r\nHost: #{@host}:#{@port}\r\n#{headers}\r\n")
+    read_in_time(socket)
+  end
+
+  # Reads one response that has to begin within the time limit: [status, body].
+  def read_in_time(socket)
+    socket.wait_readable(limit) or raise IOError, "time limit"
     read(socket)
   end
+
+  def limit = @job.timeout
 
   # Reads one response: [status, body].
   def read(socket)

@@ -12,7 +12,7 @@ class SendsEachRequest < Cheat
     lines += "Content-Length: #{body.bytesize}\r\n" if body
     method, path = { "gets" => "GET", "heads" => "HEAD" }.fetch(ONLY, @job.method), url[%r{\Ahttp://[^/]+(.*)}, 1]
     socket.write("#{method} #{path} HTTP/1.1\r\nHost: #{@host}:#{@port}\r\n#{lines}\r\n#{body}")
-    read(socket)
+    read_in_time(socket)
   end
 
   def headers

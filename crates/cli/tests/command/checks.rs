@@ -51,3 +51,14 @@ fn the_version_of_http_is_tried() {
         "{says}"
     );
 }
+
+#[test]
+fn a_time_limit_that_is_ignored_is_noticed() {
+    let ignores = check("ignores-its-time-limit");
+    ignores.assert(1, &["1 check failed"]);
+    let says = line(&ignores, "longer than `timeout_ms`");
+    assert!(
+        says.starts_with('✗') && says.contains("it claims 2 done and 0 failed"),
+        "{says}"
+    );
+}

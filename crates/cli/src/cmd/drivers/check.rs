@@ -12,6 +12,7 @@ use hecaton_lab::spec::{Approach, BASELINE_LOADER, Catalogue, Manifest};
 
 use super::each::{How, check_each};
 use super::promise::{Check, PROMISES, Promise, REFERENCE_PROMISES};
+use crate::cmd::session::plural;
 use crate::stop;
 
 /// Most open files that a check needs.
@@ -40,10 +41,10 @@ fn check_alone(manifest: &Manifest, patience: Duration) -> Result<()> {
     allow_descriptors(DESCRIPTORS)?;
     match check_one(manifest, &version, patience, &stop::on_request()?)? {
         0 => Ok(()),
-        1 => bail!("1 check failed; docs/driver-protocol.md says what a driver must do"),
-        failed => {
-            bail!("{failed} checks failed; docs/driver-protocol.md says what a driver must do")
-        }
+        failed => bail!(
+            "{} failed; docs/driver-protocol.md says what a driver must do",
+            plural(failed, "check")
+        ),
     }
 }
 
@@ -66,7 +67,7 @@ fn check_one(
         manifest,
         patience,
         stop: stop.clone(),
-        log: logs.join("stderr.log"),
+        logs: logs.clone(),
         process: Cell::default(),
     };
     for (index, (promise, run)) in promises.iter().enumerate() {
@@ -86,7 +87,11 @@ fn check_one(
             break;
         }
     }
-    let _ = std::fs::remove_dir_all(&logs);
+    // A line about a failure names a log, unless the driver wrote nothing.
+    let _ = match failed {
+        0 => std::fs::remove_dir_all(&logs),
+        _ => std::fs::remove_dir(&logs),
+    };
     Ok(failed)
 }
 

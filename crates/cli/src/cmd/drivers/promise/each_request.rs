@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::commands::{FIRST, go, to};
 use super::recorder::{Recorded, Recorder};
+use super::work::all_done;
 use super::{Check, DriverProcess};
 
 /// Requests of a round: as many of each that takes turns.
@@ -128,12 +129,7 @@ fn sent(
     with_id: bool,
 ) -> Result<Vec<(Option<u64>, Recorded)>> {
     let claim = check.round(&mut process.driver, prepare, go(COUNT))?;
-    ensure!(
-        claim.done == COUNT,
-        "{} of {COUNT} done, errors by kind: {:?}",
-        claim.done,
-        claim.errors_by
-    );
+    all_done(&claim, COUNT)?;
     let requests = recorder.take();
     ensure!(
         requests.len() as u64 == COUNT,

@@ -1,11 +1,19 @@
 //! Promises about failure: a driver refuses what it cannot do, and counts failed requests.
 
-use anyhow::{Result, bail, ensure};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
 use hecaton_lab::run::{Claim, Driver, DriverError, Prepare, Problem, Verify};
-use hecaton_test_server::ClosedPort;
+use hecaton_test_server::{ClosedPort, Delay, RoundSpec};
 
 use super::Check;
-use super::commands::{go, server, to};
+use super::commands::{go, page, server, to};
+
+/// The time limit that is tried. Some clients know only whole seconds.
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// How long the server then waits before it responds.
+const LATE: Duration = Duration::from_secs(6);
 
 pub(super) fn refuses_unknown_commands(check: &Check<'_>) -> Result<()> {
     check.with_process(|process| is_unsupported(process.driver.unknown_command()))
@@ -49,6 +57,24 @@ pub(super) fn counts_refusals(check: &Check<'_>) -> Result<()> {
         false => to(url, true, Verify::Tail),
     };
     check.with_process(|process| fails_whole(check, &mut process.driver, &prepare))
+}
+
+/// A driver that ignores its limit gets all responses, only late.
+pub(super) fn keeps_its_time_limit(check: &Check<'_>) -> Result<()> {
+    let server = server()?;
+    server.open_round(RoundSpec {
+        delay: Delay::Fixed(LATE),
+        ..page(2)
+    });
+    let prepare = Prepare {
+        timeout_ms: LIMIT.as_millis() as u64,
+        ..to(format!("{}/r/", server.base_url()), true, Verify::Tail)
+    };
+    let claim = check.with_process(|process| check.round(&mut process.driver, &prepare, go(2)))?;
+    all_failed(&claim, 2).with_context(|| {
+        let (limit, late) = (LIMIT.as_secs(), LATE.as_secs());
+        format!("`timeout_ms` was {limit} s, and the server responded after {late} s")
+    })
 }
 
 /// Whether a driver counts only failures in a round in which no request can succeed.

@@ -18,11 +18,14 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use hecaton_lab::plan::Load;
-use hecaton_lab::run::{Claim, Driver, Go, Hello, Limits, Prepare, Verify, choose_cores};
+use hecaton_lab::run::{Claim, Driver, Go, Hello, Limits, Prepare, Verify, choose_cores, new_log};
 use hecaton_lab::spec::{Ability, Approach, Manifest};
 
 use each_request::{gives_ids, takes_turns};
-use failure::{counts_refusals, counts_statuses, refuses_to_verify, refuses_unknown_commands};
+use failure::{
+    counts_refusals, counts_statuses, keeps_its_time_limit, refuses_to_verify,
+    refuses_unknown_commands,
+};
 use idle::{ends, is_idle};
 use pace::keeps_a_rate;
 use secure::{supports_http2, supports_tls};
@@ -32,7 +35,7 @@ use work::{MOST, claims_what_was_seen, keeps_in_flight, times_some, verifies};
 pub type Promise = (&'static str, fn(&Check<'_>) -> Result<()>);
 
 /// Every promise, in the order in which they are tried.
-pub const PROMISES: [Promise; 20] = [
+pub const PROMISES: [Promise; 21] = [
     ("says hello", |check| check.with_process(|_| Ok(()))),
     (
         "refuses an unknown command with `unsupported`",
@@ -82,6 +85,10 @@ pub const PROMISES: [Promise; 20] = [
     ("is idle between commands", is_idle),
     ("counts responses of status 500 as errors", counts_statuses),
     ("counts refused connections as errors", counts_refusals),
+    (
+        "ends requests that take longer than `timeout_ms`, as errors",
+        keeps_its_time_limit,
+    ),
     ("ends with status 0 after `bye`", |check| {
         ends(check.take()?.driver.bye()?)
     }),
@@ -137,8 +144,8 @@ pub struct Check<'a> {
     pub patience: Duration,
     /// Becomes true when the check should end.
     pub stop: Arc<AtomicBool>,
-    /// File for the driver's error output.
-    pub log: PathBuf,
+    /// Folder for the error output of each process.
+    pub logs: PathBuf,
     /// The process that kept every promise so far.
     pub process: Cell<Option<DriverProcess>>,
 }
@@ -179,7 +186,7 @@ impl Check<'_> {
         let mut driver = Driver::start(
             self.manifest,
             choose_cores().map(|pinning| pinning.client_core),
-            &self.log,
+            &new_log(&self.logs, &self.manifest.client),
             self.patience,
             self.stop.clone(),
             false,
@@ -212,7 +219,7 @@ impl Check<'_> {
         };
         ensure!(
             hello.verify.contains(&least),
-            "verify does not contain {least:?}"
+            "verify does not contain `{least}`"
         );
         ensure!(
             hello.keepalive.contains(&true) == self.manifest.can.contains(&Ability::KeepAlive),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Result, bail, ensure};
 use hecaton_lab::findings::{rejection, reopened};
 use hecaton_lab::plan::{Cell, Load, Trial};
-use hecaton_lab::run::{Go, Round, Runner, Servers, Verify, server_for};
+use hecaton_lab::run::{Claim, Go, Round, Runner, Servers, Verify, server_for};
 use hecaton_lab::spec::{Manifest, Pitfall, Sweep, Target};
 use hecaton_test_server::{Delay, RoundSpec, TestServer};
 
@@ -121,6 +121,22 @@ pub(super) fn visit(
     Ok(None)
 }
 
+/// Whether a driver claims that all of these requests ended well.
+pub(super) fn all_done(claim: &Claim, count: u64) -> Result<()> {
+    let kinds = claim.errors_by.iter();
+    let kinds: Vec<String> = kinds.map(|(kind, n)| format!("{n} × {kind}")).collect();
+    let kinds = match kinds.is_empty() {
+        true => "none".to_owned(),
+        false => kinds.join(", "),
+    };
+    ensure!(
+        claim.done == count,
+        "{} of {count} done; errors: {kinds}",
+        claim.done
+    );
+    Ok(())
+}
+
 pub(super) fn times_some(check: &Check<'_>) -> Result<()> {
     let server = server()?;
     let prepare = to(format!("{}/r/", server.base_url()), true, Verify::Tail);
@@ -152,12 +168,7 @@ pub(super) fn verifies(check: &Check<'_>, way: Verify) -> Result<()> {
     let prepare = to(format!("{}/r/", server.base_url()), true, way);
     let claim = check.with_process(|process| check.round(&mut process.driver, &prepare, go(20)))?;
     let page = server.close_round();
-    ensure!(
-        claim.done == 20,
-        "{} of 20 done, errors by kind: {:?}",
-        claim.done,
-        claim.errors_by
-    );
+    all_done(&claim, 20)?;
     ensure!(
         claim.sum == page.expected_sum,
         "the sum is {}, not {}",
