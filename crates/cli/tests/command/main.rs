@@ -15,6 +15,7 @@ mod hidden_cheats;
 mod limits;
 mod logged;
 mod measure;
+mod own_driver;
 mod rates;
 mod refusals;
 mod remote;
