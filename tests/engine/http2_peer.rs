@@ -405,17 +405,23 @@ impl Raw {
         Some((kind, stream))
     }
 
-    /// Reads one frame with its payload.
+    /// Reads one frame with its payload, and acknowledges settings.
     pub fn next_whole(&mut self) -> Option<(u8, u32, Vec<u8>)> {
+        let (kind, flags, stream, payload) = self.read()?;
+        if kind == SETTINGS && flags & 1 == 0 {
+            self.frame(SETTINGS, 1, 0, &[]);
+        }
+        Some((kind, stream, payload))
+    }
+
+    /// Reads one frame: its kind, flags, stream and payload.
+    pub fn read(&mut self) -> Option<(u8, u8, u32, Vec<u8>)> {
         let mut head = [0; 9];
         self.0.read_exact(&mut head).ok()?;
         let [a, b, c, kind, flags, stream @ ..] = head;
         let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
         self.0.read_exact(&mut payload).ok()?;
-        if kind == SETTINGS && flags & 1 == 0 {
-            self.frame(SETTINGS, 1, 0, &[]);
-        }
-        Some((kind, u32::from_be_bytes(stream), payload))
+        Some((kind, flags, u32::from_be_bytes(stream), payload))
     }
 
     pub fn write(&mut self, bytes: &[u8]) {

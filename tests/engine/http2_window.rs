@@ -10,6 +10,9 @@ use hecaton::{Client, Reactor, Request, Streaming};
 use crate::http2::client;
 use crate::http2_peer::{DATA, HEADERS, Raw, SETTINGS, WINDOW_UPDATE};
 
+/// The flag of an acknowledgement.
+const ACK: u8 = 1;
+
 const MIB: usize = 1 << 20;
 
 /// The windows that a server received, and the bytes that it sent.
@@ -27,6 +30,19 @@ struct Script {
     endless: usize,
     /// How many bytes of the first body come before the last of these requests.
     ahead: usize,
+    /// Whether the server uses a new window before it acknowledges it.
+    acknowledges_late: bool,
+}
+
+impl Script {
+    /// This many endless bodies.
+    fn new(endless: usize) -> Script {
+        Script {
+            endless,
+            ahead: usize::MAX,
+            acknowledges_late: false,
+        }
+    }
 }
 
 /// A server whose first responses are endless bodies, as far as the client's windows allow; all others are "ok".
@@ -45,10 +61,7 @@ struct Capacity {
 impl Pouring {
     /// A server with one endless body.
     fn start() -> Pouring {
-        Pouring::with(Script {
-            endless: 1,
-            ahead: usize::MAX,
-        })
+        Pouring::with(Script::new(1))
     }
 
     fn with(script: Script) -> Pouring {
@@ -82,13 +95,23 @@ fn pour(mut raw: Raw, script: Script, seen: &Mutex<Seen>) {
         all: 65_535,
     };
     let piece = [b'x'; 16_384];
+    let mut acknowledges = false;
     loop {
         while let Some((stream, length)) = capacity.take(script, seen) {
             raw.frame(DATA, 0, stream, &piece[..length]);
         }
-        let Some((kind, stream, payload)) = raw.next_whole() else {
+        if std::mem::take(&mut acknowledges) {
+            raw.frame(SETTINGS, ACK, 0, &[]);
+        }
+        let Some((kind, flags, stream, payload)) = raw.read() else {
             return;
         };
+        if kind == SETTINGS && flags & ACK == 0 {
+            match script.acknowledges_late {
+                true => acknowledges = true,
+                false => raw.frame(SETTINGS, ACK, 0, &[]),
+            }
+        }
         match (kind, stream) {
             (HEADERS, _) if capacity.bodies.len() < script.endless => {
                 capacity.bodies.insert(stream, capacity.next);
@@ -176,6 +199,33 @@ fn a_window_grows_with_what_its_reader_takes_and_has_an_end() {
     assert!((4 * MIB..=16 * MIB).contains(&ahead), "{ahead} bytes ahead");
 }
 
+/// A server applies settings before it acknowledges them, and may send in between. Varnish does.
+#[test]
+fn a_server_may_use_a_wider_window_before_it_acknowledges_it() {
+    let server = Pouring::with(Script {
+        acknowledges_late: true,
+        ..Script::new(1)
+    });
+    let (client, reactor) = patient();
+    let mut stream = server.open(&client, &reactor);
+    let mut take = |enough: usize| {
+        let mut taken = 0;
+        while taken < enough {
+            taken += reactor.block_on(stream.chunk()).unwrap().unwrap().len();
+        }
+    };
+    // What widens the window. The server uses all of it before the reader goes on.
+    for window in [1, 2, 4, 8].map(|window| window * MIB) {
+        take(window);
+        while server.seen(|seen| seen.windows.last() < Some(&(2 * window))) {
+            take(1);
+            server.settle(&client, &reactor);
+        }
+        server.settle(&client, &reactor);
+    }
+    take(40 * MIB);
+}
+
 #[test]
 fn a_reader_that_takes_nothing_holds_a_mebibyte_whatever_others_do() {
     let server = Pouring::start();
@@ -190,10 +240,7 @@ fn a_reader_that_takes_nothing_holds_a_mebibyte_whatever_others_do() {
 #[test]
 fn readers_that_take_nothing_hold_little_together() {
     const STREAMS: usize = 64;
-    let server = Pouring::with(Script {
-        endless: STREAMS,
-        ahead: usize::MAX,
-    });
+    let server = Pouring::with(Script::new(STREAMS));
     let (client, reactor) = client(|config| {
         config.timeout = Duration::from_secs(60);
         config.max_buffered = Some(4 * MIB);
@@ -216,8 +263,8 @@ fn a_body_goes_on_when_the_windows_shrink_below_what_has_come() {
     const AHEAD: usize = 300 << 10;
     const STREAMS: usize = 20;
     let server = Pouring::with(Script {
-        endless: STREAMS,
         ahead: AHEAD,
+        ..Script::new(STREAMS)
     });
     let (client, reactor) = client(|config| {
         config.timeout = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! The frames of HTTP/2: their heads, and which of the written frames begin requests, however the bytes are split.
+//! The frames of HTTP/2: their heads, and those of the written frames, however the bytes are split.
 
 /// Length of the connection preface (RFC 9113 §3.4).
 pub(super) const PREFACE: usize = 24;
@@ -81,8 +81,8 @@ impl Frames {
         }
     }
 
-    /// Reports the stream of each request whose frame has a whole head now.
-    pub fn note(&mut self, mut bytes: &[u8], mut report: impl FnMut(u32)) {
+    /// Reports the head of each frame that has a whole one now.
+    pub fn note(&mut self, mut bytes: &[u8], mut report: impl FnMut(FrameHead)) {
         loop {
             let passed = self.skip.min(bytes.len());
             self.skip -= passed;
@@ -95,9 +95,7 @@ impl Frames {
             self.known += count;
             bytes = &bytes[count..];
             if let (FRAME_HEAD, Some(head)) = (self.known, FrameHead::read(&self.head)) {
-                if head.kind == HEADERS {
-                    report(head.stream);
-                }
+                report(head);
                 self.skip = head.length;
                 self.known = 0;
             }
@@ -112,7 +110,11 @@ mod tests {
     /// The streams that are reported for these bytes.
     fn requests(frames: &mut Frames, bytes: &[u8]) -> Vec<u32> {
         let mut streams = Vec::new();
-        frames.note(bytes, |stream| streams.push(stream));
+        frames.note(bytes, |head| {
+            if head.kind == HEADERS {
+                streams.push(head.stream);
+            }
+        });
         streams
     }
 

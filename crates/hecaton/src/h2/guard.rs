@@ -54,6 +54,10 @@ pub(super) struct Guard {
     /// Whether the input has ended, so that settings need not wait.
     has_ended: bool,
     pub precedence: Precedence,
+    /// Whether wider windows of bodies were announced, and `h2` does not use them yet.
+    pub widened: bool,
+    /// How many acknowledgements `h2` has had before the peer sent them.
+    acknowledged: u32,
     /// Nothing is checked any more, because `h2` ends the connection.
     is_over: bool,
     /// The largest block of fields that is checked.
@@ -77,6 +81,8 @@ impl Guard {
             waits: false,
             has_ended: false,
             precedence: Precedence::default(),
+            widened: false,
+            acknowledged: 0,
             is_over: false,
             largest_block,
         }
@@ -196,7 +202,7 @@ impl Guard {
             return self.give_up(bytes, observed);
         }
         match head.kind {
-            DATA => {}
+            DATA => self.use_widened(),
             GOAWAY => self.joined.pass_all(observed, &mut self.ready),
             _ => self.pass_joined(head.stream, observed),
         }
@@ -222,6 +228,7 @@ impl Guard {
                 self.waits = true;
                 Step::Hold
             }
+            SETTINGS if head.has(ACK) && head.length == 0 => self.acknowledgement(),
             SETTINGS | GOAWAY | WINDOW_UPDATE | PRIORITY | RST_STREAM => {
                 match bytes.get(..head.whole()) {
                     Some(frame) => self.control(head, frame, bytes, observed),
@@ -230,6 +237,25 @@ impl Guard {
             }
             _ => self.begin(head, bytes, observed),
         }
+    }
+
+    /// Lets `h2` use wider windows before the peer acknowledges them. A peer applies settings before it acknowledges
+    /// them (RFC 9113 §6.5.3), and may send in between: Varnish does. `h2` would end the connection.
+    fn use_widened(&mut self) {
+        if std::mem::take(&mut self.widened) {
+            push_frame(&mut self.ready, SETTINGS, ACK, 0, &[]);
+            self.acknowledged += 1;
+        }
+    }
+
+    /// The peer acknowledges settings, in their order.
+    fn acknowledgement(&mut self) -> Step {
+        if self.acknowledged > 0 {
+            self.acknowledged -= 1;
+            return Step::Change(FRAME_HEAD, Vec::new());
+        }
+        self.widened = false;
+        Step::Pass(FRAME_HEAD)
     }
 
     /// Lets a frame pass as it comes. Small frames that came before do not wait until all of it has come.

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::frames::{Frames, PREFACE};
+use super::frames::{ACK, Frames, HEADERS, PREFACE, SETTINGS};
 use super::guard::Guard;
 use super::observed::Observed;
 use crate::transport::tls::explain::{Explanation, explain};
@@ -94,8 +94,12 @@ impl<S> Instrumented<S> {
     }
 
     fn note(&mut self, bytes: &[u8]) {
-        let observed = &self.observed;
-        self.going.note(bytes, |stream| observed.departs(stream));
+        let (observed, coming) = (&self.observed, &mut self.coming);
+        self.going.note(bytes, |head| match head.kind {
+            HEADERS => observed.departs(head.stream),
+            SETTINGS if !head.has(ACK) => coming.widened |= observed.widens(),
+            _ => {}
+        });
     }
 }
 

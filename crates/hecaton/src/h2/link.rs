@@ -87,10 +87,13 @@ struct Driven {
 impl Driven {
     /// Announces another window to the peer. `h2` refuses while the peer has not acknowledged the previous one; a later
     /// turn tries again.
-    fn announce(&mut self, window: u32) {
+    fn announce(&mut self, window: u32, observed: &Observed) {
         if let (Some(connection), true) = (&mut self.connection, self.window != window) {
             if connection.set_initial_window_size(window).is_ok() {
-                self.shrinks |= window < self.window;
+                match window < self.window {
+                    true => self.shrinks = true,
+                    false => observed.will_widen(),
+                }
                 self.window = window;
             }
         }
@@ -153,7 +156,7 @@ impl Link {
     pub fn poll_drive(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.driver.register(cx.waker());
         let mut driven = lock(&self.driven);
-        driven.announce(self.window.size());
+        driven.announce(self.window.size(), &self.observed);
         let Some(connection) = &mut driven.connection else {
             return Poll::Ready(());
         };

@@ -82,6 +82,8 @@ pub(crate) struct Observed {
     received: AtomicU64,
     /// How many reads this turn has done.
     reads: AtomicU32,
+    /// Whether `h2` is about to announce wider windows of bodies.
+    widens: AtomicBool,
     /// Whether the peer has begun to respond, or says that it accepted a request.
     progressed: AtomicBool,
     streams: Mutex<Streams>,
@@ -259,6 +261,16 @@ impl Observed {
     pub(super) fn departs(&self, stream: u32) {
         self.departed.fetch_max(stream, Ordering::Relaxed);
         self.on(stream, |state| state.sent = true);
+    }
+
+    /// The next settings that leave announce wider windows of bodies.
+    pub(super) fn will_widen(&self) {
+        self.widens.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the settings that leave announce wider windows of bodies.
+    pub(super) fn widens(&self) -> bool {
+        self.widens.swap(false, Ordering::Relaxed)
     }
 
     pub(super) fn receives(&self, count: usize) {
