@@ -45,7 +45,8 @@ fn round(folder: &Folder, condition: Option<&str>) -> Result<Started> {
 
 fn run(folder: &Folder, round: &mut Started) -> Result<Summary> {
     let stop = AtomicBool::new(false);
-    again::run(folder, round, &Options::default(), &stop, &mut Silent)
+    let ran = again::run(folder, round, &Options::default(), &stop, &mut Silent);
+    ran.map(|(summary, _)| summary)
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn a_304_without_a_condition_is_no_answer() {
     );
     let mut command = hecaton(&["fetch", "again", "--where", "ok or error"]);
     let ended = ending(command.arg(world.out()).args(["--retries", "1"]));
-    let says = "1 good record stays as it was";
+    let says = "1 input got no answer in this round";
     assert!(ended.stderr.contains(says), "{}", ended.stderr);
     assert_eq!(world.records()[&2], before[&2]);
     // A job whose requests have a condition of their own gets what it asked for.
@@ -211,12 +211,122 @@ fn a_good_record_stays_when_nothing_answers() {
     let ended = ending(command.arg(world.out()));
     assert_eq!(ended.status, Some(4), "{}", ended.stderr);
     // One server is down, and one has a new body whose checksum differs.
-    let says = "2 good records stay as they were, because their requests failed or their bodies have other checksums";
+    let says = "good no longer: 1 record with a body that the server has replaced";
     assert!(ended.stderr.contains(says), "{}", ended.stderr);
     let after = world.records();
-    assert_eq!((&before[&0], &before[&1]), (&after[&0], &after[&1]));
+    assert_eq!(before[&0], after[&0]);
+    assert_eq!(before[&1]["body"], after[&1]["body"]);
     assert_eq!(after[&2]["status"], 404);
     assert_eq!(after[&3]["error"]["kind"], "redirect");
     let verified = ending(hecaton(&["fetch", "verify"]).arg(world.out()));
     assert_eq!(verified.status, Some(0), "{}", verified.stderr);
+}
+
+/// A job of one file that its list names by a checksum.
+fn verified_job(server: &Scripted, options: &[&str]) -> World {
+    let world = World::new();
+    // Of "ok".
+    let sum = "2689367b205c16ce32ed4200942b8b8b1e262dfc70d9bc9fbc77c49699a4f1df";
+    let rows = [
+        "url,digest".to_owned(),
+        format!("{},{sum}", server.url("/file")),
+    ];
+    let list = world.write("urls.csv", rows.into_iter());
+    let kept = ["--keep-body", "files", "--verify", "sha256:digest"];
+    world.run_to(0, &list, &[&kept, options].concat());
+    world
+}
+
+fn again_to(world: &World, status: i32, arguments: &[&str]) -> String {
+    let mut command = hecaton(&["fetch", "again"]);
+    let ended = ending(command.arg(world.out()).args(arguments));
+    assert_eq!(ended.status, Some(status), "{}", ended.stderr);
+    ended.stderr
+}
+
+#[test]
+fn a_file_that_the_server_has_replaced_is_not_good_until_it_is_back() {
+    let server = Scripted::start(|_, before| match before {
+        0 | 5 => response(200, "ETag: \"1\"\r\n", "ok"),
+        6 => response(304, "ETag: \"1\"\r\n", ""),
+        _ => response(200, "ETag: \"2\"\r\n", "new"),
+    });
+    let world = verified_job(&server, &["--fail-if", "not_ok > 0"]);
+    let first = world.records().remove(&0).unwrap();
+    for _ in 0..2 {
+        let says = again_to(&world, 3, &["--if-changed", "--retries", "1"]);
+        assert!(
+            says.contains("`hecaton fetch add` with the new checksums"),
+            "{says}"
+        );
+        let record = world.records().remove(&0).unwrap();
+        assert_eq!(
+            (&record["ok"], &record["error"]["kind"]),
+            (&false.into(), &"checksum".into())
+        );
+        assert!(
+            record["why"]
+                .as_str()
+                .unwrap()
+                .contains("the server has another body now")
+        );
+        assert!(
+            record["error"]["message"]
+                .as_str()
+                .unwrap()
+                .contains("names sha256:2689")
+        );
+        for kept in ["outcome", "status", "body", "hash", "bytes", "validators"] {
+            assert_eq!(record[kept], first[kept], "{kept}");
+        }
+        assert_eq!(std::fs::read(body_of(&world, &record)).unwrap(), b"ok");
+    }
+    // The usual condition sends it again.
+    again_to(&world, 0, &[]);
+    let record = world.records().remove(&0).unwrap();
+    assert_eq!(
+        (&record["ok"], &record["error"]),
+        (&true.into(), &Value::Null)
+    );
+    again_to(&world, 0, &["--if-changed"]);
+    assert_eq!(world.records()[&0]["outcome"], "unchanged");
+}
+
+#[test]
+fn a_304_says_that_a_replaced_file_is_back() {
+    let server = Scripted::start(|_, before| match before {
+        0 => response(200, "ETag: \"1\"\r\n", "ok"),
+        1 => response(200, "ETag: \"2\"\r\n", "new"),
+        _ => response(304, "ETag: \"1\"\r\n", ""),
+    });
+    let world = verified_job(&server, &[]);
+    // Its only input has no good response.
+    again_to(&world, 3, &["--if-changed", "--retries", "0"]);
+    again_to(&world, 0, &["--if-changed"]);
+    let record = world.records().remove(&0).unwrap();
+    let seen = (&record["ok"], &record["error"], &record["why"]);
+    assert_eq!(seen, (&true.into(), &Value::Null, &Value::Null));
+}
+
+#[test]
+fn a_round_that_a_server_did_not_answer_does_not_end_as_done() {
+    let server = Scripted::start(|_, before| match before {
+        0 => response(200, "ETag: \"1\"\r\n", "ok"),
+        _ => Sent::Closed(Vec::new()),
+    });
+    let world = World::new();
+    let list = world.write("urls.txt", std::iter::once(server.url("/file")));
+    world.run_to(0, &list, &[]);
+    let arguments = ["--if-changed", "--retries", "0"];
+    let says = again_to(&world, 4, &arguments);
+    assert!(
+        says.contains("1 input got no answer in this round"),
+        "{says}"
+    );
+    assert_eq!(world.records()[&0]["ok"], true);
+    again_to(
+        &world,
+        0,
+        &[&arguments[..], &["--fail-if", "never"]].concat(),
+    );
 }

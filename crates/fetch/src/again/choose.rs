@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use roaring::RoaringTreemap;
 
+use super::merge::has_good;
 use super::spared::Spared;
 use crate::error::{Error, Result, at};
 use crate::expression::Expression;
@@ -88,10 +89,11 @@ fn version(record: Record) -> Option<(u64, Version)> {
     let is_one = matches!(record.outcome, Outcome::Response | Outcome::Unchanged);
     // Pages that come may be others than those that there are.
     let is_safe = matches!(&*record.method, "GET" | "HEAD") && record.page.is_none();
+    let ok = has_good(&record);
     let version = Version {
         url: record.location.unwrap_or(record.url),
         validators: record.validators.filter(|_| is_one && is_safe)?,
-        ok: record.ok,
+        ok,
     };
     Some((record.n, version))
 }

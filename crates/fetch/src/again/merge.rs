@@ -1,7 +1,9 @@
 //! Merges the records of a round into a part's results: each replaces the older record of its input.
 //!
 //! One rule is the exception: a good record is replaced only by what a server answered. A failure on the way says
-//! nothing about the version that is there. Where the older records or bodies are lost, nothing good is there.
+//! nothing about the version that is there, so the record stays as it is. A body with another checksum than the list
+//! names says that the server has changed: the older record and its body stay, and are not good any more. Where the
+//! older records or bodies are lost, nothing good is there.
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,7 +18,7 @@ use super::aside::Aside;
 use crate::error::{Error, Result, at, sentence};
 use crate::finalize::ResultsWriter;
 use crate::plan::{Folder, sync_folder_of, write_whole};
-use crate::record::Outcome;
+use crate::record::{Outcome, Record};
 use crate::run::is_answer;
 use crate::segment::{
     Commit, Tally, each_readable, each_result, each_whole, head_of, is_followed, load,
@@ -32,13 +34,35 @@ pub struct Round<'a> {
     pub repairs: bool,
 }
 
-/// Writes a part's results anew, with the records of a round. To do so twice changes nothing. Returns how many inputs
-/// keep a good record, because nothing answered them.
-pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<u64> {
+/// The error of a body that is not the one that the list names.
+const CHECKSUM: &str = "checksum";
+
+/// The `why` of a record that stays although the server has another body by now.
+const STALE: &str = "the server has another body now, which the list's checksum does not name; the rest of the record is of the earlier response";
+
+/// How many inputs keep a good record of an earlier round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Because nothing answered them.
+    pub unanswered: u64,
+    /// Because the new body has another checksum than the list names. They are not good any more.
+    pub stale: u64,
+}
+
+impl Kept {
+    /// Counts those of another part.
+    pub fn add(&mut self, other: Kept) {
+        self.unanswered += other.unanswered;
+        self.stale += other.stale;
+    }
+}
+
+/// Writes a part's results anew, with the records of a round. To do so twice changes nothing.
+pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<Kept> {
     let draft = folder.part(part).join("merged.jsonl.zst");
     let refused = |error: io::Error| Error::Failed(sentence("write", &draft, &error));
     let mut news = News::of(folder, round, part)?;
-    let stays = news.stays.len();
+    let kept = news.kept();
     let mut merged = Merged {
         results: ResultsWriter::create(&draft).map_err(refused)?,
         tally: Tally::default(),
@@ -69,7 +93,7 @@ pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<u64> {
     };
     let text = serde_json::to_vec_pretty(&commit).expect("numbers become JSON");
     write_whole(&folder.commit(part), &text)?;
-    Ok(stays)
+    Ok(kept)
 }
 
 /// The records of a part after a round, as they are written.
@@ -101,6 +125,9 @@ impl Merged {
             let number = number_of(line)?;
             match news.unchanged.remove(&number) {
                 Some(new) => self.add(&confirmed(line, &new)?),
+                None if news.stale.contains_key(&number) && !is_followed(line) => {
+                    self.add(&outdated(line, &news.stale[&number])?)
+                }
                 None if is_followed(line) && news.go_on.get(&number) > Some(&page_of(line)?) => {
                     self.add(line)
                 }
@@ -134,8 +161,10 @@ struct News {
     unchanged: HashMap<u64, Vec<u8>>,
     /// The first new page of those whose pages go on where they were.
     go_on: HashMap<u64, u32>,
-    /// Those that got no answer, and keep their older, good records.
+    /// Those that got no answer, or one with another checksum, and keep their older, good records.
     stays: RoaringTreemap,
+    /// The errors of those of them whose new body has another checksum.
+    stale: HashMap<u64, Value>,
 }
 
 impl News {
@@ -144,6 +173,9 @@ impl News {
         each(round.new, &mut |line, number| {
             if is_failure(line)? {
                 failed.insert(number);
+            }
+            if let Some(error) = error_of(line)?.filter(|error| error["kind"] == CHECKSUM) {
+                news.stale.insert(number, error);
             }
             if news.newer.insert(number) {
                 if let page @ 2.. = page_of(line)? {
@@ -160,7 +192,16 @@ impl News {
             news.newer -= &news.stays;
             news.go_on.retain(|number, _| !news.stays.contains(*number));
         }
+        news.stale.retain(|number, _| news.stays.contains(*number));
         Ok(news)
+    }
+
+    fn kept(&self) -> Kept {
+        let stale = self.stale.len() as u64;
+        Kept {
+            unanswered: self.stays.len() - stale,
+            stale,
+        }
     }
 }
 
@@ -171,18 +212,9 @@ fn is_failure(line: &[u8]) -> io::Result<bool> {
     struct Answer {
         status: u16,
     }
-    #[derive(Deserialize)]
-    struct Line<'a> {
-        #[serde(borrow)]
-        error: Kind<'a>,
-    }
-    #[derive(Deserialize)]
-    struct Kind<'a> {
-        kind: &'a str,
-    }
     Ok(match head_of(line) {
         Some((_, Outcome::Error, _)) => {
-            serde_json::from_slice::<Line<'_>>(line)?.error.kind != "redirect"
+            error_of(line)?.is_none_or(|error| error["kind"] != "redirect")
         }
         Some((_, Outcome::Response, false)) => {
             !is_answer(serde_json::from_slice::<Answer>(line)?.status)
@@ -192,15 +224,40 @@ fn is_failure(line: &[u8]) -> io::Result<bool> {
     })
 }
 
-/// Those of the inputs whose older record is good.
+/// The error of a record of a failure.
+fn error_of(line: &[u8]) -> io::Result<Option<Value>> {
+    #[derive(Deserialize)]
+    struct Line {
+        error: Option<Value>,
+    }
+    Ok(match head_of(line) {
+        Some((_, Outcome::Error, _)) => serde_json::from_slice::<Line>(line)?.error,
+        _ => None,
+    })
+}
+
+/// Whether a record has a good response, also one that the server has replaced since.
+pub(super) fn has_good(record: &Record) -> bool {
+    let is_stale = record.outcome.is_answer()
+        && record
+            .error
+            .as_ref()
+            .is_some_and(|error| error.kind == CHECKSUM);
+    record.ok || is_stale
+}
+
+/// Those of the inputs whose older record has a good response.
 fn good_ones(folder: &Folder, part: u32, of: &RoaringTreemap) -> Result<RoaringTreemap> {
     let mut good = RoaringTreemap::new();
     if of.is_empty() {
         return Ok(good);
     }
     each_result(folder, part, &mut |line| {
-        if let Some((number, _, true)) = head_of(line).filter(|_| !is_followed(line)) {
-            if of.contains(number) {
+        let last = head_of(line).filter(|_| !is_followed(line));
+        if let Some((number, outcome, ok)) = last.filter(|(number, ..)| of.contains(*number)) {
+            // Only records of responses are worth more than a look.
+            let may_be = ok || outcome.is_answer();
+            if may_be && has_good(&serde_json::from_slice(line)?) {
                 good.insert(number);
             }
         }
@@ -214,12 +271,29 @@ fn good_ones(folder: &Folder, part: u32, of: &RoaringTreemap) -> Result<RoaringT
 fn confirmed(old: &[u8], new: &[u8]) -> io::Result<Vec<u8>> {
     let mut record: Map<String, Value> = serde_json::from_slice(old)?;
     let new: Map<String, Value> = serde_json::from_slice(new)?;
-    for name in ["outcome", "attempts", "at", "ms"] {
+    if new["ok"] == true && record["ok"] == false {
+        // The server has it back.
+        record.retain(|name, _| !matches!(&**name, "error" | "why"));
+    }
+    for name in ["outcome", "ok", "attempts", "at", "ms"] {
         if let Some(value) = new.get(name) {
             record.insert(name.to_owned(), value.clone());
         }
     }
-    let mut line = serde_json::to_vec(&record)?;
+    written(&record)
+}
+
+/// The older record of an input for which the server has another body by now. To do so twice changes nothing.
+fn outdated(old: &[u8], error: &Value) -> io::Result<Vec<u8>> {
+    let mut record: Map<String, Value> = serde_json::from_slice(old)?;
+    record.insert("ok".to_owned(), false.into());
+    record.insert("error".to_owned(), error.clone());
+    record.insert("why".to_owned(), STALE.into());
+    written(&record)
+}
+
+fn written(record: &Map<String, Value>) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(record)?;
     line.push(b'\n');
     Ok(line)
 }

@@ -19,6 +19,7 @@ use std::sync::atomic::AtomicBool;
 use uuid::Uuid;
 
 use self::choose::{Pick, choose};
+pub use self::merge::Kept;
 use self::merge::merge;
 pub use self::onward::follow_up;
 use crate::error::{Error, Result, at};
@@ -239,7 +240,7 @@ fn resume(
     Ok(round)
 }
 
-/// Does a round and merges what it came to.
+/// Does a round and merges what it came to. Also how many inputs keep a good record.
 ///
 /// # Errors
 /// When it cannot be done, or someone ended it.
@@ -249,7 +250,7 @@ pub fn run(
     options: &Options,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
-) -> Result<Summary> {
+) -> Result<(Summary, Kept)> {
     let lock = match round.lock.take() {
         Some(held) => held,
         None => start::lock(folder)?,
@@ -263,28 +264,30 @@ pub fn run(
         )));
     }
     let summary = round.run(options, stop, observer)?;
-    match merge_if_done(folder, round, &lock)? {
-        0 => {}
-        1 => observer.say("1 good record stays as it was, because its request failed or its body has another checksum"),
-        many => observer.say(&format!(
-            "{} good records stay as they were, because their requests failed or their bodies have other checksums",
-            count(many)
-        )),
+    let kept = merge_if_done(folder, round, &lock)?;
+    if kept.stale > 0 {
+        observer.say(&format!(
+            "good no longer: {} with a body that the server has replaced by one with another checksum than the list names; the earlier body stays, and `hecaton fetch add` with the new checksums fetches the new one",
+            match kept.stale {
+                1 => "1 record".to_owned(),
+                many => format!("{} records", count(many)),
+            }
+        ));
     }
-    Ok(summary)
+    Ok((summary, kept))
 }
 
 /// Merges a round once all of its parts are done, whoever ran them, and removes it. Does nothing while parts are left.
-/// The caller holds the lock. Returns how many inputs keep a good record, because nothing answered them.
+/// The caller holds the lock. Returns how many inputs keep a good record.
 ///
 /// # Errors
 /// When the results cannot be written.
-pub fn merge_if_done(folder: &Folder, round: &Started, lock: &Lock) -> Result<u64> {
+pub fn merge_if_done(folder: &Folder, round: &Started, lock: &Lock) -> Result<Kept> {
+    let mut kept = Kept::default();
     if round.plan.undone(&round.folder).next().is_some() {
-        return Ok(0);
+        return Ok(kept);
     }
     let repairs = condition(&round.folder).is_ok_and(|condition| condition == DAMAGED);
-    let mut kept = 0;
     match round.plan.follows_redirects {
         true => onward::merge_all(folder, round)?,
         false => {
@@ -295,7 +298,7 @@ pub fn merge_if_done(folder: &Folder, round: &Started, lock: &Lock) -> Result<u6
                     id: round.plan.round.as_deref(),
                     repairs,
                 };
-                kept += merge(folder, &of_round, part.number)?;
+                kept.add(merge(folder, &of_round, part.number)?);
             }
         }
     }

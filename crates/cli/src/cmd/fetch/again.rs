@@ -114,14 +114,28 @@ fn in_folder(arguments: &Arguments, folder: &Folder) -> Result<()> {
     }
     live.begin(&round);
     let summary = again::run(folder, &mut round, &options, &stop, &mut live);
-    let summary = summary.inspect_err(|_| live.end())?;
+    let (summary, kept) = summary.inspect_err(|_| live.end())?;
     let finished = finish::rounds(folder, &round.job, &options, &stop, &mut live);
     live.end();
     finished?;
     if !arguments.quiet {
         crate::say!("{}", sentence(&folder.results(), &summary));
     }
-    judge(&round.job)
+    let judged = judge(&round.job);
+    if kept.unanswered == 0 {
+        return judged;
+    }
+    let why = format!(
+        "{} got no answer in this round, and the job keeps the earlier good response",
+        plural(kept.unanswered, "input")
+    );
+    match judged {
+        Ok(()) => verdict::unless_allowed(&round.job, why),
+        judged => {
+            crate::say!("{why}");
+            judged
+        }
+    }
 }
 
 /// Says that no record matches, and judges the job as it is. A round that others will run is judged at its end.

@@ -32,6 +32,19 @@ pub fn judge(base: &Started, job: &Job, home: &str) -> Result<()> {
     judge_by(job.fail_if.as_deref(), &tally, home)
 }
 
+/// Ends with the status of a job whose inputs are not all good, unless the job's `fail_if` says how many may be so. Then
+/// the reason is only said.
+///
+/// # Errors
+/// The reason.
+pub fn unless_allowed(job: &Job, why: String) -> Result<()> {
+    match job.fail_if {
+        Some(_) => crate::say!("{why}"),
+        None => return Err(Incomplete(why).into()),
+    }
+    Ok(())
+}
+
 /// Checks the counts of the job of a folder against a limit.
 ///
 /// # Errors
