@@ -90,6 +90,27 @@ fn files_have_the_names_of_columns_and_none_leads_out_of_its_folder() {
 }
 
 #[test]
+fn lines_with_one_url_and_several_names_are_several_files() {
+    let (world, server) = (World::new(), server());
+    let url = server.url("/a");
+    let rows = [
+        "url,name,shop",
+        "{},x.txt,1",
+        "{},y.txt,1",
+        "{}#top,x.txt,2",
+    ];
+    let rows = rows.map(|row| row.replace("{}", &url));
+    let list = world.write("files.csv", rows.into_iter());
+    world.run(&list, &[&FILES[..], &["--name", "{name}"]].concat());
+    let records = world.records();
+    let names: Vec<_> = names(&world).into_iter().take(2).collect();
+    assert_eq!(names, ["x.txt", "y.txt"]);
+    // Its name is that of the first line, and no other column counts.
+    assert_eq!(records[&2]["why"], "duplicate");
+    assert_eq!(server.count("/a"), 2);
+}
+
+#[test]
 fn files_have_the_path_of_their_url_or_the_name_that_the_server_gives() {
     let server = server();
     let paths = ["/named", "/a/b%20c.html?x=1", "/a/", "/a/b%20c.html"];

@@ -10,8 +10,8 @@ use crate::error::{Error, Result, at};
 use crate::expression::Expression;
 use crate::job::Job;
 use crate::plan::{
-    Earlier, Folder, Index, InputFile, Part, Plan, Planned, Repeats, Spool, Version, read_entry,
-    write_planned, write_repeats, write_whole,
+    Content, Earlier, Folder, Index, InputFile, Part, Plan, Planned, Repeats, Spool, Version,
+    read_entry, write_planned, write_repeats, write_whole,
 };
 use crate::record::{Outcome, Record};
 use crate::request::Maker;
@@ -145,7 +145,7 @@ impl Copying<'_> {
         Ok(Copying {
             file: InputFile::open(folder)?,
             spool: Spool::create(&round.inputs(), job.input.part_size)?,
-            maker: Maker::new(&job.request, &base.columns, base.job)?,
+            maker: Maker::new(&job.request, &base.columns, base.job)?.for_results(&job.results),
             repeats: (!job.input.keep_duplicates).then(|| Repeats::new(round.digests())),
             round,
         })
@@ -190,7 +190,11 @@ impl Copying<'_> {
 
     fn input(&mut self, group: usize, entry: &Planned) -> Result<()> {
         if let (Some(repeats), Ok(rendered)) = (&mut self.repeats, self.maker.render(&entry.held)) {
-            repeats.note(rendered.digest(), entry.number)?;
+            let columns = match &entry.held {
+                Content::Columns(columns) => Some(&**columns),
+                _ => None,
+            };
+            repeats.note(self.maker.digest(&rendered, columns), entry.number)?;
         }
         let add = self.spool.add(group, |out| write_planned(entry, out));
         add.map_err(at("write", &self.round.inputs()))

@@ -127,7 +127,7 @@ fn hand_over(
             let rendered = maker.render(&planned.held);
             let damaged =
                 |_| Error::failed(format!("the record of input {} is damaged", planned.number));
-            let request = rendered.map_err(damaged)?.digest();
+            let request = maker.digest(&rendered.map_err(damaged)?, None);
             let way = earlier.way.as_ref();
             let url = way.map_or(String::new(), |way| way.url.clone());
             planned.earlier = Some(Box::new(earlier));

@@ -21,10 +21,10 @@ use self::parts::Text;
 pub use self::rendered::{Rendered, digest_of};
 pub use self::robots::Naming;
 use crate::error::{Error, Result};
-use crate::job::{Hosts, RequestSettings, split_header};
+use crate::job::{Hosts, RequestSettings, ResultSettings, split_header};
 use crate::plan::Content;
 use crate::record::{Columns, URL, listed};
-use crate::template::Escaping;
+use crate::template::{Escaping, Template};
 
 /// The header that makes a repeated request count once, where the server implements it.
 const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
@@ -48,6 +48,8 @@ pub struct Maker {
     /// Settings of single hosts.
     hosts: HostHeaders,
     columns: Vec<String>,
+    /// The columns that say what is wanted of a response: its checksum, and the name of its file.
+    wanted: Vec<String>,
 }
 
 /// A template with these headers. One of a request that became a GET lacks those that describe a body.
@@ -130,7 +132,24 @@ impl Maker {
             keys_of: settings.idempotency_key.then_some(job),
             hosts: HostHeaders::default(),
             columns: columns.to_vec(),
+            wanted: Vec::new(),
         })
+    }
+
+    /// Tells inputs apart by what the job wants of their responses, too.
+    #[must_use]
+    pub fn for_results(self, settings: &ResultSettings) -> Maker {
+        let named = settings.name.as_deref().map(Template::columns_in);
+        let verify = settings.verify.as_deref();
+        let compared = verify.and_then(|verify| Some(verify.split_once(':')?.1.to_owned()));
+        let wanted = named.into_iter().flatten().chain(compared).collect();
+        Maker { wanted, ..self }
+    }
+
+    /// The digest of an input. Inputs with the same request and the same wishes have the same.
+    pub fn digest(&self, rendered: &Rendered<'_>, columns: Option<&Columns>) -> u128 {
+        let value = |name| Some(columns?.get(name)?.as_str());
+        rendered.digest(self.wanted.iter().filter_map(value))
     }
 
     /// Adds the headers and credentials of single hosts.

@@ -69,8 +69,8 @@ impl Rendered<'_> {
         }
     }
 
-    /// The digest of the request: equal requests have equal digests.
-    pub fn digest(&self) -> u128 {
+    /// The digest of the request and of what is wanted of its response: equal ones have equal digests.
+    pub(super) fn digest<'a>(&self, wanted: impl Iterator<Item = &'a str>) -> u128 {
         let mut hasher = SipHasher13::new();
         let mut part = |text: &str| {
             hasher.write(text.as_bytes());
@@ -85,6 +85,7 @@ impl Rendered<'_> {
         if let Some(body) = &self.body {
             part(body);
         }
+        wanted.for_each(part);
         hasher.finish128().as_u128()
     }
 }
@@ -100,7 +101,7 @@ mod tests {
             headers: Vec::new(),
             body: None,
         };
-        rendered.digest()
+        rendered.digest(std::iter::empty())
     }
 
     #[test]

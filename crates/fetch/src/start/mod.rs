@@ -83,7 +83,7 @@ fn plan_new(folder: Folder, job: Job) -> Result<Started> {
         .as_ref()
         .map_or(vec![URL.to_owned()], |inputs| inputs.columns().to_vec());
     // Says now what would be said of each request.
-    let maker = Maker::new(&job.request, &columns, Uuid::nil())?;
+    let maker = Maker::new(&job.request, &columns, Uuid::nil())?.for_results(&job.results);
     refuse_one_request(&job, &maker, &columns)?;
     if list.as_ref().is_none_or(Inputs::knows_columns) {
         run::check_columns(&job, &columns)?;

@@ -63,7 +63,7 @@ pub fn grow(folder: &Folder, job: &Job, files: &[PathBuf]) -> Result<Grown> {
         )));
     }
     check_plan(job, &plan)?;
-    let maker = Maker::new(&job.request, &plan.columns, plan.job)?;
+    let maker = Maker::new(&job.request, &plan.columns, plan.job)?.for_results(&job.results);
     let rules = limits(job);
     let mut router = Router::new(&maker, job)?;
     let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| {
@@ -121,7 +121,7 @@ impl<'a> Router<'a> {
                 .names
                 .of(host)
                 .is_some_and(|index| self.has_rate[index]),
-            request: rendered.digest(),
+            request: self.maker.digest(&rendered, Some(columns)),
         });
         Ok(())
     }
