@@ -7,7 +7,7 @@ use std::path::Path;
 
 use hecaton_fetch::job::Job;
 use hecaton_fetch::plan::Folder;
-use hecaton_fetch::start::{add, prepare};
+use hecaton_fetch::start::{More, add, prepare};
 
 /// The most bytes that the addition of one line reads or writes: the plan without its inputs, and some blocks of
 /// digests.
@@ -43,10 +43,12 @@ fn one_line_costs_the_same_whatever_the_job_has() {
             let more = home.path().join(format!("more-{line}.txt"));
             fs::write(&more, format!("http://127.0.0.1:1/some/path/{line}\n")).expect("a list");
             let before = moved();
-            let added = add(folder.clone(), &[more], None, &|_| {});
+            let added = add(folder.clone(), More::lists(&[more]), &|_| {});
             let after = moved();
             let (started, added) = added.expect("an addition");
-            assert_eq!((added, started.plan.repeats), (1, u64::from(!is_new)));
+            let repeats = u64::from(!is_new);
+            assert_eq!((added.inputs, added.repeats), (1, repeats));
+            assert_eq!(started.plan.repeats, repeats);
             let counts = [after[0] - before[0], after[1] - before[1]];
             println!("{inputs} inputs: one line reads and writes {counts:?} bytes");
             assert!(counts.iter().all(|count| *count < ONE_LINE), "{counts:?}");

@@ -185,7 +185,7 @@ fn read_all(folder: &Folder) -> Result<()> {
 fn add_some(folder: &Folder) -> Result<()> {
     let list = folder.path().join("more");
     fs::write(&list, "http://127.0.0.1:1/\n").unwrap();
-    start::add(folder.clone(), &[list], None, &|_| {}).map(drop)
+    start::add(folder.clone(), start::More::lists(&[list]), &|_| {}).map(drop)
 }
 
 fn finish_it(folder: &Folder) -> Result<()> {

@@ -10,7 +10,7 @@ use std::thread;
 use hecaton_fetch::job::{Job, Reach};
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::run::{Observer, Options, Snapshot, Summary};
-use hecaton_fetch::start::{Started, add, load, prepare};
+use hecaton_fetch::start::{More, Started, add, load, prepare};
 use hecaton_fetch::{again, finish};
 use hecaton_test_server::TestServer;
 use nix::sys::stat::Mode;
@@ -81,8 +81,9 @@ impl World {
     /// Adds inputs and sends nothing, as another process does. How many it says.
     fn add(&self, list: &Path, meanwhile: &dyn Fn()) -> u64 {
         let files = [list.to_owned()];
-        let (_, added) = add(self.folder.clone(), &files, None, &|_| meanwhile()).expect("a list");
-        added
+        let more = More::lists(&files);
+        let (_, added) = add(self.folder.clone(), more, &|_| meanwhile()).expect("a list");
+        added.inputs
     }
 
     fn run(&self) -> Summary {

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::scripted_server::{Scripted, response};
 use crate::support::{Ending, World, count, end_of, ending, hecaton};
 
 fn add(world: &World, lists: &[&Path]) -> Command {
@@ -355,4 +356,60 @@ fn what_an_addition_that_was_killed_left_is_no_duplicate_later() {
     good(&mut add(&world, &[&other]));
     has(&world, 14, 13);
     assert_eq!(count(&world.records(), "skipped"), 1);
+}
+
+/// The digests of "one" and "two".
+const DIGESTS: [&str; 2] = [
+    "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed",
+    "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3",
+];
+
+#[test]
+fn an_added_line_with_another_checksum_is_fetched() {
+    let server = Scripted::start(|_, before| match before {
+        0 => response(200, "", "one"),
+        _ => response(200, "", "two"),
+    });
+    let world = World::new();
+    let row = |digest: &str| format!("{},{digest}", server.url("/file"));
+    let list = |name: &str, digests: &[&str]| {
+        let rows = digests.iter().map(|digest| row(digest));
+        world.write(name, std::iter::once("url,digest".to_owned()).chain(rows))
+    };
+    let first = list("files.csv", &DIGESTS[..1]);
+    world.run_to(0, &first, &["--verify", "sha256:digest"]);
+    let more = list("more.csv", &[DIGESTS[1], DIGESTS[0]]);
+    let added = good(&mut add(&world, &[&more]));
+    let says = "added 2 inputs, 1 of them skipped, because the job has their requests already";
+    assert!(added.stderr.contains(says), "{}", added.stderr);
+    let records = world.records();
+    let seen: Vec<_> = records.values().map(|record| &record["sha256"]).collect();
+    assert_eq!(
+        seen,
+        [
+            &DIGESTS[0].into(),
+            &DIGESTS[1].into(),
+            &serde_json::Value::Null
+        ]
+    );
+    assert_eq!(server.count("/file"), 2);
+    // A round sends each of them.
+    good(hecaton(&["fetch", "again", "--where", "n == 1"]).arg(world.out()));
+    assert_eq!(server.count("/file"), 3);
+}
+
+#[test]
+fn an_added_line_that_differs_in_other_columns_is_skipped_and_the_command_says_so() {
+    let world = World::new();
+    let base = world.server.base_url().to_owned();
+    let list = |name: &str, price: u64, ids: std::ops::Range<u64>| {
+        let rows = ids.map(|id| format!("{base}/r/{id},{price}"));
+        world.write(name, std::iter::once("url,price".to_owned()).chain(rows))
+    };
+    world.run(&list("a.csv", 1, 0..3), &[]);
+    let added = good(&mut add(&world, &[&list("b.csv", 2, 1..5)]));
+    let says =
+        "added 4 inputs, 2 of them skipped, because the job has their requests already; a new job";
+    assert!(added.stderr.contains(says), "{}", added.stderr);
+    has(&world, 7, 5);
 }

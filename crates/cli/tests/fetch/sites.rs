@@ -4,11 +4,12 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{World, count, ending, files, hecaton};
+use crate::scripted_server::{Scripted, Sent, response};
+use crate::support::{Ending, World, count, ending, files, hecaton, until};
 
 /// A server that knows some paths, and notes what is requested.
 pub struct Site {
@@ -309,6 +310,139 @@ fn rules_of_more_hosts_than_fit_hold() {
     let robots = paths.iter().filter(|path| *path == "/robots.txt").count();
     // Those that had to go are fetched again, if no input of their host waited meanwhile.
     assert!(robots >= hosts as usize, "{robots}");
+}
+
+/// A sitemap that lists others.
+fn index(server: &str, names: &[&str]) -> String {
+    let of = |name: &&str| format!("<sitemap><loc>{server}/{name}</loc></sitemap>");
+    let listed: String = names.iter().map(of).collect();
+    format!("<sitemapindex>{listed}</sitemapindex>")
+}
+
+fn sitemap(world: &World, verb: &[&str], url: &str, arguments: &[&str]) -> Ending {
+    let mut command = hecaton(verb);
+    command.arg(world.out()).args(["--sitemap", url]);
+    ending(command.args(arguments))
+}
+
+/// The paths that were requested, and when.
+type Times = Arc<Mutex<Vec<(String, Instant)>>>;
+
+/// A site whose sitemap lists others, and when each of its paths was requested. One of them has no answer until then.
+fn site_of_sitemaps(late: usize) -> (Scripted, Times) {
+    let came = Times::default();
+    let (noted, home) = (came.clone(), Arc::new(Mutex::new(String::new())));
+    let base = home.clone();
+    let server = Scripted::start(move |path, before| {
+        noted
+            .lock()
+            .unwrap()
+            .push((path.to_owned(), Instant::now()));
+        let base = base.lock().unwrap().clone();
+        match path {
+            "/robots.txt" => response(
+                200,
+                "",
+                "User-agent: *\nDisallow: /no.xml\nCrawl-delay: 0.1\n",
+            ),
+            "/index.xml" => response(200, "", &index(&base, &["no.xml", "late.xml", "gone.xml"])),
+            "/late.xml" if before < late => Sent::Closed(Vec::new()),
+            "/late.xml" | "/other.xml" => response(200, "", &format!("{base}/1\n{base}{path}-2\n")),
+            "/gone.xml" => response(404, "", ""),
+            _ => response(200, "", "page"),
+        }
+    });
+    *home.lock().unwrap() = server.url("");
+    (server, came)
+}
+
+#[test]
+fn sitemaps_obey_robots_txt_and_its_delay_and_are_tried_until_wait_out_has_passed() {
+    let (server, came) = site_of_sitemaps(4);
+    let world = World::new();
+    let arguments = ["--robots", "--retries", "1"];
+    let ended = sitemap(
+        &world,
+        &["fetch", "-o"],
+        &server.url("/index.xml"),
+        &arguments,
+    );
+    assert_eq!(ended.status, Some(4), "{}", ended.stderr);
+    let records = world.records();
+    assert_eq!(
+        (count(&records, "response"), count(&records, "invalid")),
+        (2, 2)
+    );
+    let whys: Vec<_> = records
+        .values()
+        .filter_map(|record| record["why"].as_str())
+        .collect();
+    assert!(
+        whys.iter().any(|why| why.contains("robots.txt forbids it")),
+        "{whys:?}"
+    );
+    assert!(whys.iter().any(|why| why.contains("404")), "{whys:?}");
+    let came = came.lock().unwrap();
+    assert_eq!(came[0].0, "/robots.txt");
+    let paced = came.iter().filter(|(path, _)| path != "/robots.txt");
+    let times: Vec<_> = paced.map(|(_, at)| *at).collect();
+    assert_eq!((times.len(), server.count("/no.xml")), (1 + 5 + 1 + 2, 0));
+    for pair in times.windows(2) {
+        // A little less, because the server is a moment late.
+        assert!(pair[1] - pair[0] > Duration::from_millis(80), "{came:?}");
+    }
+}
+
+#[test]
+fn a_sitemap_without_an_answer_plans_nothing_and_the_same_command_requests_it_again() {
+    let (server, _) = site_of_sitemaps(3);
+    let world = World::new();
+    let arguments = ["--retries", "0", "--wait-out", "1ms"];
+    let fetch = || {
+        sitemap(
+            &world,
+            &["fetch", "-o"],
+            &server.url("/index.xml"),
+            &arguments,
+        )
+    };
+    let ended = fetch();
+    assert_eq!(ended.status, Some(1), "{}", ended.stderr);
+    let says = "/late.xml: ";
+    assert!(ended.stderr.contains(says), "{}", ended.stderr);
+    assert!(
+        ended
+            .stderr
+            .contains("the same command reads all sitemaps again")
+    );
+    assert!(!world.out().join("plan.json").exists());
+    until(|| fetch().status == Some(4));
+    assert_eq!(count(&world.records(), "response"), 2);
+}
+
+#[test]
+fn there_may_be_several_sitemaps_and_more_later() {
+    let (server, _) = site_of_sitemaps(0);
+    let world = World::new();
+    let [late, other] = ["/late.xml", "/other.xml"].map(|path| server.url(path));
+    let ended = sitemap(&world, &["fetch", "-o"], &late, &["--sitemap", &late]);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let numbers: Vec<_> = world.records().into_keys().collect();
+    assert_eq!(numbers, [0, 1, 2, 3]);
+    let added = sitemap(&world, &["fetch", "add"], &other, &[]);
+    assert_eq!(added.status, Some(0), "{}", added.stderr);
+    assert!(
+        added.stderr.contains("added 2 inputs, 1 of them skipped"),
+        "{}",
+        added.stderr
+    );
+    assert_eq!(count(&world.records(), "response"), 3);
+    let table = World::new();
+    let row = format!("{},1", server.url("/1"));
+    let list = table.write("table.csv", ["url,x".to_owned(), row].into_iter());
+    table.run(&list, &[]);
+    let refused = sitemap(&table, &["fetch", "add"], &other, &[]);
+    assert_eq!(refused.status, Some(2), "{}", refused.stderr);
 }
 
 #[test]

@@ -38,6 +38,18 @@ pub enum Entry {
     Invalid(Invalid),
 }
 
+impl Entry {
+    /// The same with another number.
+    #[must_use]
+    pub fn numbered(mut self, number: u64) -> Entry {
+        match &mut self {
+            Entry::Input(input) => input.number = number,
+            Entry::Invalid(invalid) => invalid.number = number,
+        }
+        self
+    }
+}
+
 /// Why a list cannot be read: a sentence that names the list.
 #[derive(Debug, PartialEq, Eq)]
 pub struct InputError(pub(crate) String);

@@ -18,13 +18,15 @@ impl Job {
     /// # Errors
     /// One sentence that names the setting.
     pub fn check(&self) -> Result<()> {
-        if self.input.files.is_empty() && self.input.sitemap.is_none() {
+        if self.input.files.is_empty() && self.input.sitemap.is_empty() {
             return Err(Error::usage(
                 "there is no input: name a file of URLs, or - for standard input",
             ));
         }
-        if self.input.sitemap.is_some() && !self.input.files.is_empty() {
-            return Err(Error::usage("a sitemap and lists are two inputs: give one"));
+        if !self.input.sitemap.is_empty() && !self.input.files.is_empty() {
+            return Err(Error::usage(
+                "sitemaps and lists are two sorts of input: give one, and add the other with `hecaton fetch add`",
+            ));
         }
         if self.input.part_size == 0 {
             return Err(Error::usage(

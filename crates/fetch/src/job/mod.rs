@@ -16,7 +16,7 @@ mod write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 pub use self::bytes::bytes;
 pub use self::check::split_header;
@@ -60,9 +60,12 @@ pub struct InputSettings {
     /// `lines`, `csv`, `jsonl` or `parquet`; by the file's name when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// The URL of a sitemap.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sitemap: Option<String>,
+    /// The URLs of sitemaps: one, or several in a list.
+    #[serde(
+        deserialize_with = "one_or_several",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub sitemap: Vec<String>,
     /// Send a request for every input, also for duplicates.
     pub keep_duplicates: bool,
     /// About how many inputs are a part: what one worker has at a time.
@@ -74,11 +77,25 @@ impl Default for InputSettings {
         InputSettings {
             files: Vec::new(),
             format: None,
-            sitemap: None,
+            sitemap: Vec::new(),
             keep_duplicates: false,
             part_size: 100_000,
         }
     }
+}
+
+/// A text, or a list of texts.
+fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Texts {
+        One(String),
+        Several(Vec<String>),
+    }
+    Ok(match Texts::deserialize(from)? {
+        Texts::One(text) => vec![text],
+        Texts::Several(texts) => texts,
+    })
 }
 
 /// The request of each input. All but `auth` may name columns: `https://example.com/p/{sku}`.

@@ -46,9 +46,8 @@ pub fn extend(
         false => runs_of(folder, base, route)?,
     };
     let sources = feed(&mut |entry| {
-        let entry = numbered(entry, plan.inputs);
         plan.inputs += 1;
-        sorter.take(entry, route)
+        sorter.take(entry.numbered(plan.inputs - 1), route)
     })?;
     sorter.refuse_busy(rules)?;
     for source in sources {
@@ -91,19 +90,6 @@ fn append(
     plan.own_hosts |= sorter.hosts.any_own;
     plan.parts.extend(more);
     Ok(())
-}
-
-fn numbered(entry: Entry, number: u64) -> Entry {
-    match entry {
-        Entry::Input(mut input) => {
-            input.number = number;
-            Entry::Input(input)
-        }
-        Entry::Invalid(mut invalid) => {
-            invalid.number = number;
-            Entry::Invalid(invalid)
-        }
-    }
 }
 
 fn last_addition(plan: &Plan) -> u32 {

@@ -3,7 +3,6 @@
 //! An addition is a change of the job (`changes`). Workers that know an older plan keep using it, because the parts of
 //! the newer one begin with the same parts.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use uuid::Uuid;
@@ -13,7 +12,7 @@ use super::{PLAN, Remote, Scratch};
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::changed;
-use crate::start::{self, Started};
+use crate::start::{self, Added, More, Started};
 
 /// The newest plan of a job.
 pub(super) struct Newest {
@@ -54,16 +53,11 @@ impl Remote {
         }))
     }
 
-    /// Adds lists to the job, as [`start::add`] does in a folder. How many inputs were added.
+    /// Adds lists to the job, as [`start::add`] does in a folder.
     ///
     /// # Errors
     /// As [`start::add`], and when another process adds some at the same time.
-    pub fn add(
-        self: &Arc<Remote>,
-        files: &[PathBuf],
-        format: Option<&str>,
-        change: &dyn Fn(&mut Job),
-    ) -> Result<u64> {
+    pub fn add(self: &Arc<Remote>, more: More<'_>, change: &dyn Fn(&mut Job)) -> Result<Added> {
         let scratch = Scratch::new(None)?;
         let started = self.load(&scratch)?;
         if self.round()?.is_some() {
@@ -73,13 +67,13 @@ impl Remote {
             )));
         }
         self.bring_inputs(&started)?;
-        let (more, added) = start::add(started.folder.clone(), files, format, change)?;
-        if added == 0 {
-            return Ok(0);
+        let (grown, added) = start::add(started.folder.clone(), more, change)?;
+        if added.inputs == 0 {
+            return Ok(added);
         }
         let home = format!("plan/{}", Uuid::new_v4());
-        self.upload_plan(&more, &home)?;
-        match self.create_change(&Change::adding(&more.folder, &home)?)? {
+        self.upload_plan(&grown, &home)?;
+        match self.create_change(&Change::adding(&grown.folder, &home)?)? {
             true => Ok(added),
             false => Err(self.was_changed(self, &home)),
         }

@@ -242,6 +242,15 @@ impl Then {
             then => then,
         }
     }
+
+    /// The same for a request that decides about many others: it is tried as long as they would wait for their host.
+    pub fn of_many(self, left: Left) -> Then {
+        match self {
+            Then::Record if left.has_time => Then::Later,
+            Then::Wait if !left.has_time => Then::Record,
+            then => then,
+        }
+    }
 }
 
 /// Before the next try: longer each time, and not the same for all.

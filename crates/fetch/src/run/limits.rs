@@ -8,7 +8,7 @@ use super::hosts::{Healths, Limits};
 use super::own::OwnHosts;
 use super::sites::Sites;
 use crate::error::Result;
-use crate::host::HostNames;
+use crate::host::{Host, HostNames, Whose};
 use crate::job::{Job, Pace, Rate};
 use crate::plan::HostShard;
 
@@ -106,6 +106,21 @@ impl PartLimits {
     pub fn of(&self, host: &str) -> Option<&Limits> {
         self.names.of(host).map(|index| &self.own[index])
     }
+}
+
+/// The least time between two requests to a host, as the job says. A rate that adapts begins with one a second.
+///
+/// # Errors
+/// When a name of the job's hosts is none.
+pub fn spacing(job: &Job, host: &Host) -> Result<Duration> {
+    let limits = PartLimits::new(job, None, Common::default())?;
+    let limits = limits.of(host.as_str()).unwrap_or(&limits.usual);
+    let interval = match host.whose() {
+        Whose::Foreign => limits.foreign_interval,
+        _ => limits.own_interval,
+    };
+    let adapting = if limits.adapts { 1 } else { 0 };
+    Ok(interval.max(Duration::from_secs(adapting)))
 }
 
 /// The limits of each host of a part.

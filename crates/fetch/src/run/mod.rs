@@ -44,6 +44,7 @@ pub use self::fate::{End, Left, Purpose, Then, fate, is_answer, wait};
 pub use self::goal::{Shortfall, shortfall, tally};
 pub use self::hosts::HostView;
 pub use self::keep::BODIES;
+pub use self::limits::spacing;
 pub use self::own::{Clients, Referrer};
 pub use self::settings::{check, check_columns, clients, list_clients};
 pub use self::sites::Sites;

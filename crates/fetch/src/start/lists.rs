@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hecaton::{Reactor, Streaming};
 
-use super::visit::visit;
+use super::visit::Visitor;
 #[cfg(not(feature = "objects"))]
 use crate::error::Error;
 use crate::error::Result;
@@ -65,7 +65,13 @@ fn failed(error: impl std::fmt::Display) -> io::Error {
 fn request(job: &Job, url: &str) -> io::Result<Page> {
     let reactor = Reactor::new()?;
     let clients = run::list_clients(job).map_err(failed)?;
-    let streaming = visit(&clients, &job.pace, url, |client, request| {
+    let visitor = Visitor {
+        clients: &clients,
+        pace: &job.pace,
+        naming: None,
+        is_patient: false,
+    };
+    let streaming = visitor.visit(url, |client, request| {
         reactor.block_on(client.open(request.timeout(LONGEST)))
     });
     let streaming = streaming.map_err(failed)?;

@@ -2,6 +2,7 @@
 
 mod lists;
 mod more;
+mod sitemaps;
 mod visit;
 
 use std::fs::{self, File};
@@ -10,20 +11,18 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use hecaton::Reactor;
 use nix::fcntl::{Flock, FlockArg};
 use uuid::Uuid;
 
 use crate::error::{Error, Result, at};
-use crate::input::{Entry, Format, InputError, Inputs, Source, sitemap};
+use crate::input::{Entry, Format, InputError, Inputs, Source};
 use crate::job::Job;
 use crate::plan::{self, Fed, Folder, Holder, Listed, Plan, write_whole};
 use crate::record::URL;
 use crate::request::Maker;
 use crate::run::{self, Observer, Options, Summary, Work};
 
-pub use self::more::{add, limits};
-use self::visit::visit;
+pub use self::more::{Added, More, add, limits};
 
 /// A job's folder, ready to be worked on.
 pub struct Started {
@@ -61,8 +60,10 @@ fn resume(folder: Folder, job: Job, plan: Plan) -> Result<Started> {
     refuse_differing(&folder.shown(), &Job::read(&folder.job())?, &job)?;
     Maker::new(&job.request, &plan.columns, plan.job)?;
     let (plan, lock) = match has_more(&job, &plan)? {
-        true => more::grow(&folder, &job, &job.input.files)
-            .map(|grown| (grown.plan, Some(grown.lock)))?,
+        true => {
+            let more = More::lists(&job.input.files);
+            more::grow(&folder, &job, more).map(|grown| (grown.plan, Some(grown.lock)))?
+        }
         false => (plan, None),
     };
     Ok(Started {
@@ -77,7 +78,7 @@ fn resume(folder: Folder, job: Job, plan: Plan) -> Result<Started> {
 /// Plans a job in a folder that has none.
 fn plan_new(folder: Folder, job: Job) -> Result<Started> {
     refuse_foreign(&folder)?;
-    let list = job.input.sitemap.is_none().then(|| open(&job));
+    let list = job.input.sitemap.is_empty().then(|| open(&job));
     let mut list = list.transpose()?;
     let columns = list
         .as_ref()
@@ -93,7 +94,7 @@ fn plan_new(folder: Folder, job: Job) -> Result<Started> {
     let mut router = more::Router::new(&maker, &job)?;
     let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| match &mut list {
         Some(list) => feed_lists(&job, list, take),
-        None => walk_sitemap(&job, take),
+        None => feed_sitemaps(&job, take),
     };
     let plan = plan::make(
         &folder,
@@ -179,6 +180,19 @@ fn feed_lists(
     Ok(Fed { columns, lists })
 }
 
+/// Passes on every page of the sitemaps.
+fn feed_sitemaps(job: &Job, take: &mut dyn FnMut(Entry) -> Result<()>) -> Result<Fed> {
+    let mut number = 0;
+    sitemaps::each(job, &job.input.sitemap, &mut |entry| {
+        number += 1;
+        take(entry.numbered(number - 1))
+    })?;
+    Ok(Fed {
+        columns: vec![URL.to_owned()],
+        lists: Vec::new(),
+    })
+}
+
 /// A list that cannot be read. One that is elsewhere may come the next time.
 fn refused(error: InputError) -> Error {
     let text = error.to_string();
@@ -207,31 +221,6 @@ fn source(job: &Job, path: &Path) -> Result<Source> {
         None if plan::is_standard_input(path) => Ok(Source::named("-")),
         None => Ok(Source::Path(path.to_owned())),
     }
-}
-
-/// Fetches a site's sitemap and those that it lists, one after the other.
-fn walk_sitemap(job: &Job, take: &mut dyn FnMut(Entry) -> Result<()>) -> Result<Fed> {
-    let first = job.input.sitemap.as_deref().unwrap_or_default();
-    let clients = run::clients(job)?;
-    let reactor =
-        Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
-    let fetch = |url: &str| {
-        let response = visit(&clients, &job.pace, url, |client, request| {
-            reactor.block_on(client.send(request))
-        })?;
-        match response.status() {
-            200 | 206 => Ok(response.into_body()),
-            status => Err(format!("the response has status {status}")),
-        }
-    };
-    let failed = |error: InputError| Error::failed(error.to_string());
-    for entry in sitemap::walk(first, fetch).map_err(failed)? {
-        take(entry.map_err(failed)?)?;
-    }
-    Ok(Fed {
-        columns: vec![URL.to_owned()],
-        lists: Vec::new(),
-    })
 }
 
 /// The job of a folder, to be resumed.

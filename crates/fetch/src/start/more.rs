@@ -10,41 +10,66 @@ use crate::plan::{
     self, Folder, Identity, Listed, Plan, PlanLimits, Routed, has_changed, is_local_stream,
     is_stream,
 };
-use crate::record::{Columns, listed};
+use crate::record::{Columns, URL, listed};
 use crate::request::Maker;
 use crate::run::check_plan;
 
-use super::{Lock, Started, load, lock, refused, source};
+use super::{Lock, Started, load, lock, refused, sitemaps, source};
 
-/// Adds lists to the job of a folder; a list that it has already may have grown. Also how many inputs this call added.
+/// Where more inputs are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct More<'a> {
+    /// Lists.
+    pub files: &'a [PathBuf],
+    /// Their format, if it is not that of the job's lists.
+    pub format: Option<&'a str>,
+    /// The URLs of sitemaps.
+    pub sitemaps: &'a [String],
+}
+
+impl<'a> More<'a> {
+    /// In these lists.
+    pub fn lists(files: &'a [PathBuf]) -> More<'a> {
+        More {
+            files,
+            ..More::default()
+        }
+    }
+}
+
+/// Adds lists and sitemaps to the job of a folder; a list that it has already may have grown. Also what this call added.
 ///
 /// # Errors
 /// When there is no job, another process works on it, or a list has changed otherwise than by growing.
-pub fn add(
-    folder: Folder,
-    files: &[PathBuf],
-    format: Option<&str>,
-    change: &dyn Fn(&mut Job),
-) -> Result<(Started, u64)> {
+pub fn add(folder: Folder, more: More<'_>, change: &dyn Fn(&mut Job)) -> Result<(Started, Added)> {
     let mut started = load(folder)?;
     let mut job = started.job.clone();
-    if format.is_some() {
-        job.input.format = format.map(str::to_owned);
+    if more.format.is_some() {
+        job.input.format = more.format.map(str::to_owned);
     }
     change(&mut job);
     job.check()?;
-    let grown = grow(&started.folder, &job, files)?;
+    let grown = grow(&started.folder, &job, more)?;
     change(&mut started.job);
     started.lock = Some(grown.lock);
     let plan = grown.plan;
     Ok((Started { plan, ..started }, grown.added))
 }
 
+/// How many inputs were added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// All of them.
+    pub inputs: u64,
+    /// Those of them whose request an earlier input has.
+    pub repeats: u64,
+}
+
 /// A plan with more inputs.
 pub struct Grown {
     pub plan: Plan,
-    /// How many inputs it has that it did not have when the lock was taken.
-    pub added: u64,
+    /// The inputs that it did not have when the lock was taken.
+    pub added: Added,
     pub lock: Lock,
 }
 
@@ -52,11 +77,11 @@ pub struct Grown {
 ///
 /// # Errors
 /// As [`add`].
-pub fn grow(folder: &Folder, job: &Job, files: &[PathBuf]) -> Result<Grown> {
+pub fn grow(folder: &Folder, job: &Job, more: More<'_>) -> Result<Grown> {
     let lock = lock(folder)?;
     // Another process may have added some before.
     let plan = Plan::planned(folder)?;
-    let (before, path) = (plan.inputs, folder.path().display());
+    let (before, repeats, path) = (plan.inputs, plan.repeats, folder.path().display());
     if folder.current_round()?.is_some() {
         return Err(Error::usage(format!(
             "a round of `again` is not done in {path}: `hecaton fetch again {path}` resumes it, and inputs are added after that"
@@ -68,16 +93,26 @@ pub fn grow(folder: &Folder, job: &Job, files: &[PathBuf]) -> Result<Grown> {
     let mut router = Router::new(&maker, job)?;
     let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| {
         let mut identities = Vec::new();
-        for path in files {
+        for path in more.files {
             identities.extend(more_of(path, job, &plan, take)?);
         }
+        if !more.sitemaps.is_empty() && plan.columns != [URL] {
+            return Err(Error::usage(format!(
+                "a sitemap has URLs alone, and the list of the job has: {}",
+                listed(&plan.columns)
+            )));
+        }
+        sitemaps::each(job, more.sitemaps, take)?;
         Ok(identities)
     };
     let plan = plan::extend(folder, &plan, &mut feed, &rules, &mut |columns, routed| {
         router.route(columns, routed)
     })?;
     Ok(Grown {
-        added: plan.inputs - before,
+        added: Added {
+            inputs: plan.inputs - before,
+            repeats: plan.repeats.saturating_sub(repeats),
+        },
         plan,
         lock,
     })

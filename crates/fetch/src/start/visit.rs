@@ -1,13 +1,14 @@
 //! Requests for the user's own URLs, a list or a sitemap. Their redirects are followed one by one, each by the client
 //! of its host. What fails is sent again as the requests of inputs are.
 
+use std::fmt::{self, Display, Formatter};
 use std::thread::sleep;
 use std::time::{Instant, SystemTime};
 
 use hecaton::{Client, Request, Response, Streaming};
 
 use crate::job::{Pace, Reach};
-use crate::request::{Onward, RedirectLimits, Rendered, Step, step};
+use crate::request::{Naming, Onward, RedirectLimits, Rendered, Step, step};
 use crate::run::{Clients, End, Left, Purpose, Referrer, Then, fate, unrequested, wait};
 
 /// Redirects that are followed.
@@ -45,78 +46,137 @@ impl Head for Streaming {
     }
 }
 
-/// Requests a URL, and the URLs that it redirects to. `send` sends a request.
-///
-/// # Errors
-/// Why there is no response, why a redirect is not followed, or that only a part of the body came.
-pub fn visit<T: Head>(
-    clients: &Clients,
-    pace: &Pace,
-    url: &str,
-    send: impl Fn(&Client, Request) -> Result<T, hecaton::Error>,
-) -> Result<T, String> {
-    let rendered = Rendered {
-        method: "GET".into(),
-        url: url.into(),
-        headers: Vec::new(),
-        body: None,
-    };
-    let mut earlier: Option<Onward> = None;
-    let mut is_own = clients.wrote(url);
-    loop {
-        let here = earlier.as_ref().map_or(url, |onward| &onward.url);
-        let request = Request::get(here).map_err(|error| error.to_string())?;
-        let send = || send(clients.of(is_own), request.clone());
-        let came = persist(pace, send).map_err(|error| error.to_string())?;
-        let (status, headers) = (came.status(), came.headers());
-        match step(status, headers, &rendered, earlier.as_ref(), LIMITS) {
-            Step::Stay => {
-                let refusal = unrequested(status, came.headers());
-                return refusal.map_or(Ok(came), |refusal| Err(refusal.why));
+/// Why a URL has no response.
+#[derive(Debug)]
+pub struct Unvisited {
+    /// The reason, in words.
+    pub why: String,
+    /// Whether another try might end in another way.
+    pub may_pass: bool,
+}
+
+impl Unvisited {
+    fn lasting(why: impl Display) -> Unvisited {
+        Unvisited {
+            why: why.to_string(),
+            may_pass: false,
+        }
+    }
+}
+
+impl Display for Unvisited {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+/// Requests URLs, and the URLs that they redirect to.
+pub struct Visitor<'a> {
+    pub clients: &'a Clients,
+    pub pace: &'a Pace,
+    /// The User-Agent of each host, if it is to be that of the job.
+    pub naming: Option<&'a Naming>,
+    /// Whether a server without an answer is tried until `wait_out` has passed, and not only a few times.
+    pub is_patient: bool,
+}
+
+impl Visitor<'_> {
+    /// Requests a URL. `send` sends a request.
+    ///
+    /// # Errors
+    /// Why there is no response, why a redirect is not followed, or that only a part of the body came.
+    pub fn visit<T: Head>(
+        &self,
+        url: &str,
+        send: impl Fn(&Client, Request) -> Result<T, hecaton::Error>,
+    ) -> Result<T, Unvisited> {
+        let rendered = Rendered {
+            method: "GET".into(),
+            url: url.into(),
+            headers: Vec::new(),
+            body: None,
+        };
+        let mut earlier: Option<Onward> = None;
+        let mut is_own = self.clients.wrote(url);
+        loop {
+            let here = earlier.as_ref().map_or(url, |onward| &onward.url);
+            let request = self.request(here).map_err(Unvisited::lasting)?;
+            let client = self.clients.of(is_own);
+            let came = self.persist(|| send(client, request.clone()))?;
+            let (status, headers) = (came.status(), came.headers());
+            match step(status, headers, &rendered, earlier.as_ref(), LIMITS) {
+                Step::Stay => return Ok(came),
+                Step::Refused(_, why) | Step::Response(_, why) => {
+                    let why = format!("a redirect is not followed: {why}");
+                    return Err(Unvisited::lasting(why));
+                }
+                Step::To(onward) => {
+                    let from = Referrer { url: here, is_own };
+                    is_own = self.clients.leads(from, &onward.url);
+                    earlier = Some(onward);
+                }
             }
-            Step::Refused(_, why) | Step::Response(_, why) => {
-                return Err(format!("a redirect is not followed: {why}"));
-            }
-            Step::To(onward) => {
-                is_own = clients.leads(Referrer { url: here, is_own }, &onward.url);
-                earlier = Some(onward);
+        }
+    }
+
+    fn request(&self, url: &str) -> Result<Request, String> {
+        match self.naming {
+            Some(naming) => naming.request(url),
+            None => Request::get(url).map_err(|error| error.to_string()),
+        }
+    }
+
+    /// Sends a request until its outcome is final.
+    fn persist<T: Head>(
+        &self,
+        send: impl Fn() -> Result<T, hecaton::Error>,
+    ) -> Result<T, Unvisited> {
+        let begun = Instant::now();
+        let (mut tries, mut waits, mut has_reconnected) = (0, 0, false);
+        loop {
+            let came = send();
+            let fate = fate(end(&came), Purpose::Side, true, &[]);
+            let left = Left {
+                is_down: false,
+                has_tries: tries < self.pace.retries,
+                has_time: begun.elapsed() < self.pace.wait_out,
+                has_host: false,
+                is_crowded: false,
+                has_reconnected,
+                has_differed: false,
+            };
+            let may_pass = fate.then != Then::Record;
+            let then = match fate.then.within(left) {
+                then if may_pass && self.is_patient => then.of_many(left),
+                then => then,
+            };
+            match then {
+                Then::Again => {
+                    tries += 1;
+                    sleep(wait(tries));
+                }
+                Then::Later => {
+                    waits += 1;
+                    let pause = fate.pause().unwrap_or_default();
+                    sleep(pause.min(self.pace.max_retry_after).max(wait(waits)));
+                }
+                Then::Reconnect => has_reconnected = true,
+                _ => return whole(came, may_pass),
             }
         }
     }
 }
 
-/// Sends a request until its outcome is final.
-fn persist<T: Head>(
-    pace: &Pace,
-    send: impl Fn() -> Result<T, hecaton::Error>,
-) -> Result<T, hecaton::Error> {
-    let begun = Instant::now();
-    let (mut tries, mut waits, mut has_reconnected) = (0, 0, false);
-    loop {
-        let came = send();
-        let fate = fate(end(&came), Purpose::Side, true, &[]);
-        let left = Left {
-            is_down: false,
-            has_tries: tries < pace.retries,
-            has_time: begun.elapsed() < pace.wait_out,
-            has_host: false,
-            is_crowded: false,
-            has_reconnected,
-            has_differed: false,
-        };
-        match fate.then.within(left) {
-            Then::Again => {
-                tries += 1;
-                sleep(wait(tries));
-            }
-            Then::Later => {
-                waits += 1;
-                let pause = fate.pause().unwrap_or_default().min(pace.max_retry_after);
-                sleep(pause.max(wait(waits)));
-            }
-            Then::Reconnect => has_reconnected = true,
-            _ => return came,
-        }
+/// A response that says something about its URL.
+fn whole<T: Head>(came: Result<T, hecaton::Error>, may_pass: bool) -> Result<T, Unvisited> {
+    let unvisited = |why: String| Err(Unvisited { why, may_pass });
+    match came {
+        Err(error) => unvisited(error.to_string()),
+        Ok(came) => match unrequested(came.status(), came.headers()) {
+            Some(refusal) => unvisited(refusal.why),
+            None if may_pass => unvisited(format!("the response has status {}", came.status())),
+            None => Ok(came),
+        },
     }
 }
 

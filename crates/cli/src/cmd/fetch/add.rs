@@ -6,8 +6,8 @@ use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::finish;
 use hecaton_fetch::plan::Folder;
-use hecaton_fetch::start::add;
-use hecaton_lab::findings::words::plural;
+use hecaton_fetch::start::{Added, More, add};
+use hecaton_lab::findings::words::{count, plural};
 
 use super::Home;
 use super::planning::until_stopped;
@@ -24,8 +24,11 @@ pub struct Arguments {
     #[command(flatten)]
     pub(super) home: Home,
     /// Lists with the columns of the job, or - for standard input.
-    #[arg(value_name = "INPUT", required = true)]
+    #[arg(value_name = "INPUT", required_unless_present = "sitemap")]
     files: Vec<PathBuf>,
+    /// A sitemap whose pages are added. May be repeated.
+    #[arg(long, value_name = "URL")]
+    sitemap: Vec<String>,
     /// The format of the lists: lines, csv, tsv, jsonl or parquet [default: by file name and first bytes].
     #[arg(long, value_name = "FORM")]
     format: Option<String>,
@@ -39,6 +42,16 @@ pub struct Arguments {
     /// Print nothing unless something goes wrong.
     #[arg(short, long)]
     quiet: bool,
+}
+
+impl Arguments {
+    fn more(&self) -> More<'_> {
+        More {
+            files: &self.files,
+            format: self.format.as_deref(),
+            sitemaps: &self.sitemap,
+        }
+    }
 }
 
 /// Does it.
@@ -56,10 +69,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     // A round that is done and was not merged is merged first.
     finish::job(&folder)?;
     let change = |job: &mut _| arguments.tuning.change(job);
-    let format = arguments.format.as_deref();
-    let (started, added) = until_stopped(&stop, || add(folder, &arguments.files, format, &change))?;
+    let (started, added) = until_stopped(&stop, || add(folder, arguments.more(), &change))?;
     if !arguments.quiet {
-        crate::say!("added {}", plural(added, "input"));
+        say(added, &started.plan.columns);
     }
     match arguments.plan {
         true => Ok(()),
@@ -69,6 +81,22 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             &Way::new(arguments.quiet, &arguments.watching),
         ),
     }
+}
+
+/// Says what was added, and that a request which the job has already is not sent for other columns.
+fn say(added: Added, columns: &[String]) {
+    let inputs = plural(added.inputs, "input");
+    if added.repeats == 0 {
+        return crate::say!("added {inputs}");
+    }
+    let columns = match columns {
+        [_] => "",
+        _ => "; a new job sends them for other values in other columns",
+    };
+    crate::say!(
+        "added {inputs}, {} of them skipped, because the job has their requests already{columns}",
+        count(added.repeats)
+    );
 }
 
 /// Adds inputs to a job in object storage.
@@ -81,16 +109,15 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
     let stop = stop::on_request()?;
     let remote = Remote::open(url)?;
     let change = |job: &mut _| arguments.tuning.change(job);
-    let format = arguments.format.as_deref();
-    let added = until_stopped(&stop, || remote.add(&arguments.files, format, &change))?;
+    let added = until_stopped(&stop, || remote.add(arguments.more(), &change))?;
+    let scratch = Scratch::new(None)?;
+    let mut started = remote.prepare(&scratch)?;
     if !arguments.quiet {
-        crate::say!("added {}", plural(added, "input"));
+        say(added, &started.plan.columns);
     }
     if arguments.plan {
         return Ok(());
     }
-    let scratch = Scratch::new(None)?;
-    let mut started = remote.prepare(&scratch)?;
     change(&mut started.job);
     let way = Way::new(arguments.quiet, &arguments.watching);
     finish_elsewhere(&remote, &started, &stop, &way)

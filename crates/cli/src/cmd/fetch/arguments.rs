@@ -23,9 +23,9 @@ pub struct JobArguments {
     /// [default: resume the job in DIR].
     #[arg(value_name = "INPUT")]
     pub input: Vec<PathBuf>,
-    /// A sitemap. The input is its URLs, and the URLs of the sitemaps that it lists.
+    /// A sitemap. The input is its URLs, and the URLs of the sitemaps that it lists. May be repeated.
     #[arg(long, value_name = "URL")]
-    sitemap: Option<String>,
+    sitemap: Vec<String>,
     /// The format of the lists: lines, csv, tsv, jsonl or parquet [default: by file name and first bytes].
     #[arg(long, value_name = "FORM")]
     format: Option<String>,
@@ -195,7 +195,7 @@ impl JobArguments {
 
     /// Whether it says where the inputs are.
     pub fn names_input(&self) -> bool {
-        !self.input.is_empty() || self.sitemap.is_some()
+        !self.input.is_empty() || !self.sitemap.is_empty()
     }
 
     /// A job that was planned before, at another pace if one is given.
@@ -215,7 +215,9 @@ impl JobArguments {
     fn change(&self, job: &mut Job) {
         job.input.keep_duplicates |= self.keep_duplicates;
         set_some(&mut job.input.format, &self.format);
-        set_some(&mut job.input.sitemap, &self.sitemap);
+        if !self.sitemap.is_empty() {
+            job.input.sitemap.clone_from(&self.sitemap);
+        }
         set(&mut job.input.part_size, &self.part_size);
         if !self.final_tables.is_empty() {
             job.final_tables.clone_from(&self.final_tables);

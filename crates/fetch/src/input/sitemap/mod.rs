@@ -15,7 +15,7 @@ use crate::error::excerpt;
 
 mod walk;
 
-pub use walk::{Walk, walk};
+pub use walk::{Unread, Walk, walk};
 
 /// Most of one sitemap, in bytes, decompressed: what the protocol allows, and some more.
 const LONGEST: u64 = 64 << 20;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::*;
-use crate::input::Entry;
+use crate::input::{Entry, InputError};
 
 fn listed(bytes: &[u8]) -> (Vec<Listed>, Result<(), String>) {
     let mut found = Vec::new();
@@ -182,7 +182,7 @@ fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
             "http://a/s2" => {
                 Ok((&b"<urlset><url><loc>http://a/&x;</loc></url></urlset>"[..]).into())
             }
-            _ => Err("the status was 404".to_owned()),
+            _ => Err(Unread::Missing("the status was 404".to_owned())),
         }
     };
     for entry in walk("http://a/index", fetch).unwrap() {
@@ -210,7 +210,8 @@ fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
             "4 http://a/s4 is a sitemap that cannot be read: the status was 404",
         ]
     );
-    let mut failing = walk("http://a/x", |_| Err("the status was 404".to_owned())).unwrap();
+    let missing = || Unread::Missing("the status was 404".to_owned());
+    let mut failing = walk("http://a/x", |_| Err(missing())).unwrap();
     let error = failing.next().unwrap().unwrap_err();
     assert!(failing.next().is_none());
     assert!(walk("no URL", |_| Ok(Bytes::new())).is_err());
@@ -218,6 +219,18 @@ fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
         error.to_string(),
         "the sitemap http://a/x: the status was 404"
     );
+}
+
+#[test]
+fn a_sitemap_without_an_answer_ends_the_walk() {
+    let index = "<sitemapindex><sitemap><loc>http://a/s1</loc></sitemap></sitemapindex>";
+    let fetch = |url: &str| match url {
+        "http://a/index" => Ok(index.into()),
+        _ => Err(Unread::Unanswered("nobody".to_owned())),
+    };
+    let entries: Vec<_> = walk("http://a/index", fetch).unwrap().collect();
+    let error = InputError("the sitemap http://a/s1: nobody".to_owned());
+    assert_eq!(entries, [Err(error)]);
 }
 
 #[test]

@@ -20,9 +20,19 @@ const MOST_WAITING: usize = 64 << 20;
 /// Most entries of one sitemap: twice what the protocol allows.
 const MOST_LISTED: usize = 100_000;
 
+/// Why a sitemap cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// There is none, as far as its server says, or it is not to be requested.
+    Missing(String),
+    /// There was no answer. It may come the next time.
+    Unanswered(String),
+}
+
 /// The pages of a sitemap and of the sitemaps that it lists. Memory holds the entries of one sitemap at a time.
 ///
-/// If the first sitemap cannot be read, that is an error. Any other becomes an [`Entry::Invalid`].
+/// If the first sitemap cannot be read, or another one got no answer, that is an error. Any other becomes an
+/// [`Entry::Invalid`].
 pub struct Walk<F> {
     fetch: F,
     host: String,
@@ -43,7 +53,7 @@ pub struct Walk<F> {
 /// Begins at the sitemap `first`. `fetch` returns the bytes of a sitemap by its URL, or why it has none.
 pub fn walk<F>(first: &str, fetch: F) -> Result<Walk<F>, InputError>
 where
-    F: FnMut(&str) -> Result<Bytes, String>,
+    F: FnMut(&str) -> Result<Bytes, Unread>,
 {
     let host = Host::of(first).map_err(|why| InputError(format!("the sitemap {first:?} {why}")))?;
     Ok(Walk {
@@ -60,7 +70,7 @@ where
     })
 }
 
-impl<F: FnMut(&str) -> Result<Bytes, String>> Iterator for Walk<F> {
+impl<F: FnMut(&str) -> Result<Bytes, Unread>> Iterator for Walk<F> {
     type Item = Result<Entry, InputError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -72,16 +82,17 @@ impl<F: FnMut(&str) -> Result<Bytes, String>> Iterator for Walk<F> {
             self.waiting_bytes -= url.len();
             self.listed = 0;
             let fetched = (self.fetch)(&url);
-            let read = fetched.and_then(|bytes| read(&bytes, |listed| self.add(listed)));
+            let read = fetched
+                .and_then(|bytes| read(&bytes, |listed| self.add(listed)).map_err(Unread::Missing));
             match (read, self.first.take()) {
                 (Ok(()), _) => {}
-                (Err(why), Some(_)) => {
+                (Err(Unread::Missing(why)), None) => {
+                    self.bad(url, format!("is a sitemap that cannot be read: {why}"))
+                }
+                (Err(Unread::Missing(why) | Unread::Unanswered(why)), _) => {
                     self.waiting.clear();
                     self.found.clear();
                     return Some(Err(InputError(format!("the sitemap {url}: {why}"))));
-                }
-                (Err(why), None) => {
-                    self.bad(url, format!("is a sitemap that cannot be read: {why}"))
                 }
             }
         }

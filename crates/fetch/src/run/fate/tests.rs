@@ -281,6 +281,28 @@ fn what_is_left_decides_whether_a_request_is_sent_again() {
 }
 
 #[test]
+fn what_decides_about_many_is_tried_as_long_as_they_would_wait() {
+    for (then, has_time, expected) in [
+        (Record, true, Later),
+        (Record, false, Record),
+        (Then::Wait, true, Then::Wait),
+        (Then::Wait, false, Record),
+        (Again, true, Again),
+    ] {
+        let left = Left {
+            is_down: false,
+            has_tries: false,
+            has_time,
+            has_host: false,
+            is_crowded: false,
+            has_reconnected: false,
+            has_differed: false,
+        };
+        assert_eq!(then.of_many(left), expected, "{then:?} {has_time}");
+    }
+}
+
+#[test]
 fn a_pause_is_seconds_or_a_date() {
     let now = httpdate::parse_http_date("Fri, 01 Jan 2027 00:00:00 GMT").unwrap();
     for (value, seconds) in [
