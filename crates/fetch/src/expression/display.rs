@@ -21,6 +21,7 @@ impl Display for Test {
                     Literal::Number(number) => number.fmt(f),
                     Literal::Bool(truth) => truth.fmt(f),
                     Literal::Text(text) => quoted(f, text),
+                    Literal::Null => f.write_str("null"),
                 }
             }
             Test::Matches(field, pattern) => {

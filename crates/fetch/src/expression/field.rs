@@ -2,7 +2,7 @@
 
 use crate::record::{Kind, Name, Outcome, Used, names};
 
-use super::value::Literal;
+use super::value::{Comparison, Literal};
 
 /// A field of a response or a record.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -46,12 +46,17 @@ impl Field {
         }
     }
 
-    /// Why this field cannot be compared with this value.
-    pub(super) fn objection(&self, literal: &Literal) -> Option<String> {
+    /// What is expected instead of this value, if this field cannot be compared with it so.
+    pub(super) fn objection(&self, comparison: Comparison, literal: &Literal) -> Option<String> {
+        let is_equality = matches!(comparison, Comparison::Equal | Comparison::Unequal);
+        if *literal == Literal::Null && !is_equality {
+            return Some("== or != before null".to_owned());
+        }
         let Field::Named(name) = self else {
             return None;
         };
         match (name.kind, literal) {
+            (kind, Literal::Null) if !matches!(kind, Kind::Bool | Kind::Choice) => None,
             (Kind::Bool, Literal::Bool(_)) => None,
             (Kind::Bool, _) => Some("true or false".to_owned()),
             (kind, Literal::Number(_)) if kind.is_number() => None,

@@ -42,7 +42,7 @@ impl Parser<'_, '_> {
                 false => Ok(Test::Is(field)),
             };
         };
-        let literal = self.literal(&field)?;
+        let literal = self.literal(&field, *comparison)?;
         Ok(Test::Compare(field, *comparison, literal))
     }
 
@@ -155,7 +155,7 @@ impl Parser<'_, '_> {
         Ok(Literal::Text(text))
     }
 
-    fn literal(&mut self, field: &Field) -> Parsed<Literal> {
+    fn literal(&mut self, field: &Field, comparison: Comparison) -> Parsed<Literal> {
         self.scanner.skip_spaces();
         let begin = self.scanner.at;
         let literal = if let Some(text) = self.scanner.quoted()? {
@@ -164,14 +164,16 @@ impl Parser<'_, '_> {
             Literal::Bool(true)
         } else if self.scanner.keyword_and_spaces("false") {
             Literal::Bool(false)
+        } else if self.scanner.keyword_and_spaces("null") {
+            Literal::Null
         } else if let Some(number) = self.scanner.number() {
             Literal::Number(number)
         } else {
             return Err(
-                self.expected("a number, a text in quotes such as 'timeout', true or false")
+                self.expected("a number, a text in quotes such as 'timeout', true, false or null")
             );
         };
-        if let Some(instead) = field.objection(&literal) {
+        if let Some(instead) = field.objection(comparison, &literal) {
             self.scanner.at = begin;
             return Err(self.expected(&instead));
         }

@@ -65,6 +65,10 @@ fn what_holds_of_a_response() {
         "status != 200",
         "status >= 400 and status < 500",
         "not error",
+        "error == null and status != null",
+        "json:/data/gone == null and json:/data/nowhere == null",
+        "json:/data/price != null and json:/data/on != null",
+        "taken.price != null",
         "ok",
         "ok == true",
         "sent",
@@ -178,6 +182,8 @@ fn what_cannot_be_read_says_where_and_what_was_expected() {
             "'response', 'unchanged', 'onward', 'error'",
         ),
         ("ok == 1", 7, "true or false"),
+        ("ok == null", 7, "true or false"),
+        ("status < null", 10, "== or != before null"),
         ("ok contains 'a'", 4, "=="),
         ("error == timeout", 10, "a text in quotes"),
         ("error == 'timeout", 18, "closing '"),
@@ -243,14 +249,15 @@ fn node() -> impl Strategy<Value = Logic<Test>> {
             .prop_filter("finite", |it| it.is_finite())
             .prop_map(|it| Literal::Number(it.into())),
         any::<bool>().prop_map(Literal::Bool),
+        Just(Literal::Null),
         any::<String>().prop_map(Literal::Text),
     ];
     let signs = proptest::sample::select(Comparison::SIGNS.map(|(_, it)| it).to_vec());
     let leaf = prop_oneof![
         field().prop_map(Test::Is),
         (field(), signs, literal)
-            .prop_filter("fits", |(field, _, literal)| field
-                .objection(literal)
+            .prop_filter("fits", |(field, sign, literal)| field
+                .objection(*sign, literal)
                 .is_none())
             .prop_map(|(field, sign, literal)| Test::Compare(field, sign, literal)),
         (field(), any::<String>())

@@ -25,6 +25,8 @@ pub(super) enum Literal {
     Number(Number),
     Text(String),
     Bool(bool),
+    /// A value that is null or missing.
+    Null,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,6 +153,9 @@ impl Comparison {
         literal: &Literal,
         ignores_case: bool,
     ) -> bool {
+        if *literal == Literal::Null {
+            return (self == Comparison::Equal) == value.is_none();
+        }
         let order = || value.and_then(|value| order(value, literal, ignores_case));
         match self {
             Comparison::Equal => order() == Some(Ordering::Equal),
@@ -186,5 +191,6 @@ fn order(value: &Value<'_>, literal: &Literal, ignores_case: bool) -> Option<Ord
             ),
             value => Some(value.text().as_ref().cmp(text)),
         },
+        Literal::Null => None,
     }
 }
