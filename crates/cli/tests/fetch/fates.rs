@@ -198,6 +198,38 @@ fn a_robots_txt_that_fails_once_is_requested_again() {
 }
 
 #[test]
+fn a_robots_txt_without_an_answer_is_requested_until_wait_out_has_passed() {
+    let list_of = |world: &World, server: &Scripted, count: usize| {
+        list(world, server, (0..count).map(|n| format!("/{n}")))
+    };
+    let down = || {
+        Scripted::start(|path, before| match (path, before) {
+            ("/robots.txt", ..5) => Sent::Closed(Vec::new()),
+            ("/robots.txt", _) => response(200, "", ""),
+            _ => good(),
+        })
+    };
+    let arguments = ["--robots", "--retries", "1"];
+    let (world, server) = (World::new(), down());
+    world.run_to(0, &list_of(&world, &server, 50), &arguments);
+    assert_eq!(
+        (server.count("/robots.txt"), is_good(&world.records())),
+        (6, 50)
+    );
+    let first = server.came().into_iter().map(|came| came.path).take(6);
+    assert!(first.eq(["/robots.txt"; 6].map(str::to_owned)));
+    // So few inputs would not wait for their host either, and nobody waits for longer than that.
+    let short = ["--wait-out", "1ms"];
+    for (count, more) in [(3, &[][..]), (50, &short)] {
+        let (world, server) = (World::new(), down());
+        let arguments = [&arguments[..], more].concat();
+        world.run_to(3, &list_of(&world, &server, count), &arguments);
+        assert!(server.came().len() <= 3, "{count}: {:?}", server.came());
+        assert_eq!(world.records()[&0]["outcome"], "unreached");
+    }
+}
+
+#[test]
 fn a_sitemap_that_fails_once_is_requested_again_and_a_wrong_document_is_none() {
     let sitemap = |server: &Scripted, world: &World| {
         let mut command = hecaton(&["fetch", "--sitemap", &server.url("/sitemap.xml"), "-o"]);

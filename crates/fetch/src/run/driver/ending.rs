@@ -36,7 +36,14 @@ impl Driver<'_> {
         self.tell_host(&flight, index, fate.host, &outcome, now);
         let then = match fate.then {
             Then::Record => Then::Record,
-            then => then.within(self.left(&flight, index, now)),
+            then => {
+                let left = self.left(&flight, index, now);
+                let then = then.within(left);
+                match self.decides_about_many(&flight, index, fate.host) {
+                    true => then.of_many(left),
+                    false => then,
+                }
+            }
         };
         if let (Then::Later, Some(overrun)) = (fate.then, &mut flight.pending.overrun) {
             overrun.last = now;
@@ -208,6 +215,15 @@ impl Driver<'_> {
         if let Some(sentence) = sentence {
             let _ = self.news.send(News::Sentence(sentence));
         }
+    }
+
+    /// Whether a request without an answer is for the robots.txt of a host with so many inputs that they would wait until
+    /// the host is back.
+    fn decides_about_many(&self, flight: &Flight, index: usize, ended: Ended) -> bool {
+        let hosts = &self.open[index].hosts;
+        flight.pending.is_robots
+            && matches!(ended, Ended::Badly | Ended::Refused)
+            && hosts.would_rest(flight.host, self.job.pace.retries + 1)
     }
 
     /// What is left for another try.

@@ -162,6 +162,14 @@ impl<T> Hosts<T> {
         self.review(number);
     }
 
+    /// Whether so many inputs wait for a host that their failures alone would give it a rest, if each is tried so often.
+    pub fn would_rest(&self, number: u32, tries: u32) -> bool {
+        let host = &self.hosts[number as usize];
+        let failures = (host.waiting.len() as u64).saturating_mul(tries.into());
+        let limits = &self.limits;
+        limits.breaker > 0 && failures >= limits.breaker.into()
+    }
+
     /// Queues one again, from then on: before the others of its host, unless that is in trouble.
     pub fn again(&mut self, number: u32, item: T, at: Instant) {
         self.hosts[number as usize].retried += 1;
