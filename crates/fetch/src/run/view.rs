@@ -18,7 +18,7 @@ pub struct Snapshot {
     pub parts_done: u64,
     /// Requests in flight.
     pub in_flight: u64,
-    /// Records a second, lately.
+    /// Records a second, lately; those of all pages count.
     pub rate: f64,
     /// Seconds since the run began.
     pub seconds: f64,
@@ -52,7 +52,7 @@ pub struct PartView {
     pub in_flight: u64,
     /// Seconds since this worker opened it.
     pub seconds: f64,
-    /// Records since then.
+    /// Inputs that have ended since then.
     pub since: u64,
     /// Seconds that the pace of its hosts takes at least, as far as their requests are read.
     #[serde(default)]
@@ -95,7 +95,10 @@ impl Snapshot {
     /// Seconds that are left at this rate, and at the pace of the hosts; none while nothing moves.
     pub fn left(&self) -> Option<f64> {
         let left = self.inputs.saturating_sub(self.tally.records) as f64;
-        let at_rate = (self.rate > 0.0).then(|| left / self.rate);
+        // Not every record ends an input that has pages.
+        let share = self.tally.records as f64 / self.tally.lines().max(1) as f64;
+        let rate = self.rate * share;
+        let at_rate = (rate > 0.0).then(|| left / rate);
         let least = self.open.iter().map(|part| part.least_left);
         longest(at_rate, least.fold(0.0, f64::max))
     }

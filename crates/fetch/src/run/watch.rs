@@ -88,7 +88,7 @@ impl<'a> Watch<'a> {
     pub fn found(&mut self, tally: &Tally, parts_done: u64) {
         self.before.tally = tally.clone();
         self.before.parts_done = parts_done;
-        self.before.found = tally.records;
+        self.before.found = tally.lines();
     }
 
     /// Takes note of what a thread says.
@@ -185,7 +185,7 @@ impl<'a> Watch<'a> {
         Snapshot {
             inputs: self.plan.inputs,
             // Records of earlier attempts do not count for the rate of this run.
-            rate: self.rate(now, all.tally.records.saturating_sub(all.found)),
+            rate: self.rate(now, all.tally.lines().saturating_sub(all.found)),
             tally: all.tally,
             parts: self.plan.parts.len() as u64,
             parts_done: all.parts_done,

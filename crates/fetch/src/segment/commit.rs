@@ -86,6 +86,11 @@ impl Tally {
         ]
     }
 
+    /// All records, those of pages that others follow too.
+    pub fn lines(&self) -> u64 {
+        self.records.saturating_add(self.pages)
+    }
+
     /// Inputs without a good response, but for those that were skipped.
     pub fn not_ok(&self) -> u64 {
         self.records

@@ -7,6 +7,7 @@ use anyhow::Result;
 use hecaton_fetch::job::Job;
 use hecaton_fetch::request::Naming;
 use hecaton_fetch::run::{Observer, Snapshot};
+use hecaton_fetch::segment::Tally;
 use hecaton_fetch::start::Started;
 use hecaton_lab::findings::words::{count, plural};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -125,11 +126,20 @@ fn far(snapshot: &Snapshot) -> String {
 
 fn done(snapshot: &Snapshot) -> String {
     let (done, all) = (snapshot.tally.records, snapshot.inputs);
-    let pages = match snapshot.tally.pages {
+    format!(
+        "{} of {} done{}",
+        count(done),
+        count(all),
+        pages(&snapshot.tally)
+    )
+}
+
+/// The pages that others follow, behind the inputs that have ended.
+pub fn pages(tally: &Tally) -> String {
+    match tally.pages {
         0 => String::new(),
-        pages => format!(" and {} more", plural(pages, "page")),
-    };
-    format!("{} of {} done{pages}", count(done), count(all))
+        pages => format!(" and {}", plural(pages, "earlier page")),
+    }
 }
 
 fn left(snapshot: &Snapshot) -> String {

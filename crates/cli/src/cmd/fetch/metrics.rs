@@ -143,12 +143,17 @@ fn most(before: &Tally, now: &Tally) -> Tally {
 }
 
 /// The families of samples: the name, the type and the meaning of each.
-const FAMILIES: [(&str, &str, &str); 9] = [
+const FAMILIES: [(&str, &str, &str); 10] = [
     ("inputs", "gauge", "Inputs of the job."),
     (
         "records",
         "counter",
         "Inputs that have their record, by outcome.",
+    ),
+    (
+        "pages",
+        "counter",
+        "Pages that others follow, whose records are beside those.",
     ),
     ("good", "counter", "Good responses."),
     ("parts", "gauge", "Parts of the job."),
@@ -171,6 +176,7 @@ fn samples(family: &str, snapshot: &Snapshot, tally: &Tally) -> Vec<(String, f64
             let all = outcomes(tally).map(|(outcome, number)| (label(outcome), number as f64));
             return all.into();
         }
+        "pages" => return vec![("_total".into(), tally.pages as f64)],
         "good" => return vec![("_total".into(), tally.ok as f64)],
         "inputs" => snapshot.inputs as f64,
         "parts" => snapshot.parts as f64,

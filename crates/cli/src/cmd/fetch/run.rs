@@ -19,7 +19,7 @@ use hecaton_lab::findings::words::{self, plural};
 
 use super::Threads;
 use super::arguments::JobArguments;
-use super::live::Live;
+use super::live::{Live, pages};
 use super::planning::until_stopped;
 use super::verdict;
 use super::watching::Watching;
@@ -251,8 +251,9 @@ pub fn sentence(results: &Path, summary: &Summary) -> String {
         _ => format!("{took:.1} s, {} a second", words::count(rate)),
     };
     format!(
-        "{}: {}; {work}; {}",
+        "{}{}: {}; {work}; {}",
         plural(tally.records, "record"),
+        pages(tally),
         outcomes(tally),
         results.display()
     )

@@ -42,6 +42,7 @@ pub fn line(snapshot: &Snapshot) -> String {
         "at": humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
         "inputs": snapshot.inputs,
         "records": tally.records,
+        "pages": tally.pages,
         "ok": tally.ok,
         "failed": tally.failed(),
         "parts": snapshot.parts,

@@ -92,7 +92,7 @@ impl Driver<'_> {
         if !self.open_another()? {
             return Ok(false);
         }
-        let is_resumed = |part: &OpenPart| part.opened.records > 0;
+        let is_resumed = |part: &OpenPart| part.opened.tally.lines() > 0;
         starting.has_looked_back =
             self.open.len() > open && self.open.last().is_some_and(is_resumed);
         Ok(true)
@@ -201,7 +201,7 @@ impl Driver<'_> {
         };
         let limits = PartLimits::new(self.job, part.shard, common)?;
         let open = OpenPart::open(self.folder, part, &claim, limits, &self.keeper)?;
-        self.found += open.tally.records;
+        self.found += open.tally.lines();
         self.writer.open(claim, self.folder);
         self.open.push(open);
         self.share_room();

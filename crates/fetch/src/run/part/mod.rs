@@ -39,14 +39,14 @@ const SLOW_FRAME_TIME: Duration = Duration::from_secs(1);
 pub struct Opened {
     /// When that was.
     pub at: Instant,
-    /// How many records it had.
-    pub records: u64,
+    /// How its inputs had ended.
+    pub tally: Tally,
 }
 
 impl Opened {
-    fn now(records: u64) -> Opened {
+    fn now(tally: Tally) -> Opened {
         let at = Instant::now();
-        Opened { at, records }
+        Opened { at, tally }
     }
 }
 
@@ -129,7 +129,7 @@ impl OpenPart {
             counts: claim.counts.clone(),
             hosts: Hosts::new(limits.usual, limits.common.healths.clone()),
             limits,
-            opened: Opened::now(known.tally.records),
+            opened: Opened::now(known.tally.clone()),
             is_silent: false,
             leaves_at: None,
             in_flight: 0,
@@ -158,15 +158,15 @@ impl OpenPart {
             tally: self.tally.clone(),
             in_flight: self.in_flight as u64,
             seconds: (now - self.opened.at).as_secs_f64(),
-            since: self.written(),
+            since: self.tally.records - self.opened.tally.records,
             least_left: self.hosts.least_left(),
             held_up_by: self.hosts.holding_up(now),
         }
     }
 
-    /// How many records this run wrote of it.
+    /// How many records this run wrote of it, those of all pages too.
     pub fn written(&self) -> u64 {
-        self.tally.records - self.opened.records
+        self.tally.lines() - self.opened.tally.lines()
     }
 
     /// Whether every input has its record.
