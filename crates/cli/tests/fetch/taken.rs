@@ -76,19 +76,50 @@ fn a_list_that_cannot_be_taken_says_why_and_every_record_can_be_read_back() {
     }
     let csv = ["fetch", "export", "--csv", "-"];
     let items = ["fetch", "export", "--items", "items", "--csv", "-"];
-    for command in [
-        &["fetch", "show"][..],
-        &csv,
-        &items,
-        &["fetch", "report"],
-        &["fetch", "verify"],
+    for (command, status) in [
+        (&["fetch", "show"][..], 0),
+        (&csv, 0),
+        // Some have no items.
+        (&items, 4),
+        (&["fetch", "report"], 0),
+        (&["fetch", "verify"], 0),
     ] {
         let ended = ending(hecaton(command).arg(world.out()));
-        assert_eq!(ended.status, Some(0), "{command:?}: {}", ended.stderr);
+        assert_eq!(ended.status, Some(status), "{command:?}: {}", ended.stderr);
     }
     let again = ending(hecaton(&["fetch", "again", "--where", "not ok"]).arg(world.out()));
     assert_eq!(again.status, Some(4), "{}", again.stderr);
     world.run_to(4, &list, &take);
+}
+
+#[test]
+fn a_take_that_finds_nothing_is_named_at_the_end() {
+    let server = Scripted::start(|path, _| match path {
+        "/a" => response(200, "", r#"{"items":[{"id":1}],"name":"x","rare":null}"#),
+        "/b" => response(200, "", r#"{"items":[],"rare":7}"#),
+        _ => response(404, "", r#"{"items":{"id":1}}"#),
+    });
+    let world = World::new();
+    let list = world.write(
+        "urls.txt",
+        ["/a", "/b", "/c"].map(|it| server.url(it)).into_iter(),
+    );
+    let takes = [
+        "id[]=/items/id",
+        "items[]=/items",
+        "name=/name",
+        "rare=/rare",
+    ];
+    let takes: Vec<_> = takes.iter().flat_map(|take| ["--take", take]).collect();
+    let ended = world.run_to(4, &list, &[&takes[..], &["--retries", "0"]].concat());
+    let says =
+        "--take 'id[]=/items/id' found nothing in any good response of this run (2 searched)";
+    assert!(ended.stderr.contains(says), "{}", ended.stderr);
+    // Where nothing is good, the failures say why.
+    let world = World::new();
+    let list = world.write("urls.txt", std::iter::once(server.url("/c")));
+    let ended = world.run_to(3, &list, &takes);
+    assert!(!ended.stderr.contains("found nothing"), "{}", ended.stderr);
 }
 
 #[test]

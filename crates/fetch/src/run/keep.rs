@@ -1,7 +1,7 @@
 //! A response → what is recorded: whether it is good (`--check`), the values taken from its body (`--take`), and
 //! where its body goes.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::io;
 use std::net::IpAddr;
@@ -25,7 +25,7 @@ use crate::sink::{
     Digested, Digests, Files, Large, Partials, Sink, StoredResponse, TarShards, Warc, Whole, cut,
     keep_named, keep_some, number_of, remove,
 };
-use crate::take::{Take, Taken, take_all};
+use crate::take::{Matches, Take, Taken, take_all};
 
 /// Where bodies are in a job's folder.
 pub const BODIES: &str = "bodies";
@@ -61,6 +61,8 @@ pub struct Keeper {
     checksums: Checksums,
     check: Option<Expression>,
     takes: Vec<Take>,
+    /// Which of them found anything.
+    matches: RefCell<Matches>,
     storage: BodyStorage,
     inline_limit: usize,
     decode: bool,
@@ -112,6 +114,7 @@ impl Keeper {
             checksums: Checksums::new(settings)?,
             check: check.map_err(|error| Error::usage(error.to_string()))?,
             takes,
+            matches: RefCell::default(),
             storage: settings.body,
             inline_limit: settings.inline_limit,
             decode: job.network.decode,
@@ -133,6 +136,11 @@ impl Keeper {
             is_direct,
             ..self
         }
+    }
+
+    /// Which values were found in the responses so far.
+    pub fn matches(&self) -> Matches {
+        self.matches.borrow().clone()
     }
 
     /// Refuses a check that names a field that no input and no response has.
@@ -323,6 +331,9 @@ impl Keeper {
             false => taken.why,
         };
         let ok = ok && why.is_none();
+        if ok && !self.takes.is_empty() {
+            self.matches.borrow_mut().note(&taken.values);
+        }
         let body = self.store(sink, request, response, arrived.whole)?;
         Ok(KeptResponse {
             ok,

@@ -29,6 +29,7 @@ use crate::job::{Job, StopAfter};
 use crate::plan::{Folder, Plan};
 use crate::record::count;
 use crate::segment::{Tally, load};
+use crate::take::Matches;
 
 /// Most threads, unless the options say so.
 const MOST_THREADS: usize = 8;
@@ -239,7 +240,15 @@ fn on_threads(
     let last = watch.end();
     let is_stopped = work.stop.load(Ordering::Relaxed);
     let pause = shared.is_paused().filter(|_| !is_stopped);
+    let mut matches = Matches::default();
+    ended
+        .iter()
+        .flatten()
+        .for_each(|ended| matches.add(&ended.matches));
     let mut summary = joined(ended, &last, work.plan, pause)?;
+    if let Some(sentence) = matches.lacking(&work.job.results.take) {
+        watch.take(News::Sentence(sentence));
+    }
     summary.took = shared.begun.elapsed();
     Ok(summary)
 }

@@ -15,12 +15,14 @@ use serde_json::{Map, Value};
 use crate::expression::pointer;
 
 mod alone;
+mod matches;
 mod next;
 mod page;
 mod parameters;
 mod tree;
 
 pub use self::alone::{Alone, LARGE};
+pub use self::matches::Matches;
 pub use self::next::{Found, Next};
 pub use self::parameters::parameters;
 use self::tree::Page;

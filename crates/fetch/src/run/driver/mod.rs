@@ -43,6 +43,7 @@ use crate::job::Job;
 use crate::plan::{Folder, InputFile, Plan};
 use crate::request::{Maker, Naming};
 use crate::segment::{Announced, Report, Tally, Writer};
+use crate::take::Matches;
 
 /// The longest wait before the loop looks around.
 const A_WHILE: Duration = Duration::from_millis(100);
@@ -62,6 +63,8 @@ pub struct Ended {
     pub elsewhere: Vec<u32>,
     /// Records that this thread wrote.
     pub written: u64,
+    /// Which values of `--take` were found.
+    pub matches: Matches,
     /// Whether nothing was left to do.
     pub is_over: bool,
 }
@@ -281,6 +284,7 @@ impl<'a> Driver<'a> {
     fn end(mut self, driven: Result<()>) -> Result<Ended> {
         self.batch.abort();
         self.report();
+        self.ended.matches = self.keeper.matches();
         self.ended.is_over =
             self.open.is_empty() && self.announced.is_empty() && self.shared.supply.is_over();
         let reports = self.writer.end();
