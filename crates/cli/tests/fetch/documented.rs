@@ -45,6 +45,7 @@ fn run(world: &World, example: &str, server: &Scripted) -> Ending {
     let script = script.replace("https://api.example.com", &server.url(""));
     let mut shell = Command::new("sh");
     shell.args(["-euc", &script]).env("no_proxy", "*");
+    shell.env("API_TOKEN", "secret");
     shell.current_dir(world.path(""));
     ending(shell.stdout(Stdio::piped()).stderr(Stdio::piped()))
 }
@@ -92,6 +93,45 @@ fn examples_of_options_run_as_they_are_written() {
         .filter(|came| came.path.contains("cursor=x"))
         .count();
     assert_eq!(pages, 1);
+}
+
+#[test]
+fn the_way_from_an_api_with_pages_and_a_token_to_a_table_is_as_it_is_written() {
+    let api = |breaks: bool| {
+        Scripted::start(move |path, before| match path {
+            "/orders?limit=100" => {
+                response(200, "", r#"{"orders":[{"id":1},{"id":2}],"cursor":"x"}"#)
+            }
+            _ if breaks && before == 0 => response(200, "", r#"{"error":"later"}"#),
+            _ => response(200, "", r#"{"orders":[{"id":3}],"cursor":null}"#),
+        })
+    };
+    let examples = examples();
+    let recipe = examples
+        .iter()
+        .find(|block| block.contains("env:API_TOKEN"))
+        .unwrap();
+    let server = api(false);
+    let world = World::new();
+    let ended = run(&world, recipe, &server);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let table = std::fs::read_to_string(world.path("orders.csv")).unwrap();
+    assert_eq!(table, "n,page,id\n0,1,1\n0,1,2\n0,2,3\n");
+    let came = server.came();
+    let has_token = |header: &String| header.eq_ignore_ascii_case("authorization: bearer secret");
+    assert!(came.iter().all(|came| came.headers.iter().any(has_token)));
+    // An error in the place of a page is no end of the pages.
+    let (server, world) = (api(true), World::new());
+    let (job, export) = recipe.split_at(recipe.find("bin/hecaton fetch export").unwrap());
+    assert_eq!(run(&world, job, &server).status, Some(3));
+    assert_eq!(run(&world, export, &server).status, Some(4));
+    let again = "bin/hecaton fetch again all-orders/ --where 'not ok'";
+    assert_eq!(run(&world, again, &server).status, Some(0));
+    assert_eq!(run(&world, export, &server).status, Some(0));
+    assert_eq!(
+        std::fs::read_to_string(world.path("orders.csv")).unwrap(),
+        table
+    );
 }
 
 /// The files of a tree by their inodes, each with its path in the tree.

@@ -219,6 +219,65 @@ fn a_page_that_fails_is_the_last_and_again_begins_with_the_first() {
 }
 
 #[test]
+fn a_table_of_items_names_the_inputs_that_lack_pages() {
+    let (world, server) = (World::new(), PagedServer::start());
+    let list = world.write(
+        "urls.txt",
+        server.urls("json", 1, 2).chain(server.urls("broken", 2, 3)),
+    );
+    let ended = world.run_to(
+        4,
+        &list,
+        &[&NEXT[..], &["--take", "pages[]=/page"]].concat(),
+    );
+    assert!(
+        ended.stderr.contains("3 records and 3 earlier pages"),
+        "{}",
+        ended.stderr
+    );
+    let export = || {
+        let mut command = hecaton(&["fetch", "export", "--items", "pages", "--csv", "-"]);
+        ending(command.arg(world.out()))
+    };
+    let ended = export();
+    assert_eq!(ended.status, Some(4), "{}", ended.stderr);
+    let says =
+        "items are missing of 2 inputs, which have no good response or not all pages (n 1, 2)";
+    assert!(ended.stderr.contains(says), "{}", ended.stderr);
+    server.is_broken.store(false, Ordering::SeqCst);
+    let mut again = hecaton(&["fetch", "again", "--where", "not ok"]);
+    assert_eq!(ending(again.arg(world.out())).status, Some(0));
+    let ended = export();
+    assert_eq!((ended.status, ended.stdout.lines().count()), (Some(0), 9));
+}
+
+#[test]
+fn the_progress_counts_pages() {
+    let server = Scripted::start(|path, _| {
+        let number: u32 = path[1..].parse().unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+        response(200, "", &format!("{{\"next\":\"/{}\"}}", number + 1))
+    });
+    let world = World::new();
+    let list = world.write("urls.txt", std::iter::once(server.url("/0")));
+    let arguments = ["--max-pages", "100", "--log-every", "1ms"];
+    let ended = world.run_to(3, &list, &[&NEXT[..], &arguments].concat());
+    let lines = ended.stderr.lines().filter(|line| line.starts_with('{'));
+    let lines: Vec<Value> = lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let of_pages = |line: &&Value| line["pages"].as_u64() > Some(0) && line["records"] == 0;
+    let with_pages: Vec<_> = lines.iter().filter(of_pages).collect();
+    assert!(!with_pages.is_empty(), "{lines:?}");
+    assert!(
+        with_pages
+            .iter()
+            .any(|line| line["rate"].as_f64() > Some(0.0)),
+        "{lines:?}"
+    );
+}
+
+#[test]
 fn kills_between_pages_leave_each_page_once() {
     const INPUTS: u32 = 60;
     const PAGES: u32 = 8;

@@ -17,6 +17,8 @@ pub enum Sent {
 pub struct Came {
     /// Its path, with the query.
     pub path: String,
+    /// All header lines.
+    pub headers: Vec<String>,
 }
 
 type Script = dyn Fn(&str, usize) -> Sent + Send + Sync;
@@ -63,12 +65,15 @@ impl Scripted {
 fn respond(stream: &TcpStream, script: &Script, seen: &Mutex<Vec<Came>>) {
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
     while let Some(first) = lines.next() {
-        while lines.next().is_some_and(|line| !line.is_empty()) {}
+        let headers = lines.by_ref().take_while(|line| !line.is_empty()).collect();
         let path = first.split(' ').nth(1).unwrap_or("/").to_owned();
         let before = {
             let mut seen = seen.lock().unwrap();
             let before = seen.iter().filter(|came| came.path == path).count();
-            seen.push(Came { path: path.clone() });
+            seen.push(Came {
+                path: path.clone(),
+                headers,
+            });
             before
         };
         let mut stream = stream;

@@ -6,12 +6,15 @@ use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::error::Error;
 use hecaton_fetch::finish;
-use hecaton_fetch::job::TableFormat;
-use hecaton_fetch::plan::Plan;
-use hecaton_fetch::show::export;
+use hecaton_fetch::job::{Job, TableFormat};
+use hecaton_fetch::plan::{Folder, Plan};
+use hecaton_fetch::show::export::{self, Exported};
 use hecaton_lab::findings::words::{count, plural};
 
-use super::{Home, elsewhere, out};
+use super::{Home, elsewhere, out, verdict};
+
+/// Most inputs that a sentence names.
+const MOST_NAMED: usize = 10;
 
 /// Writes the records of a job as one table.
 ///
@@ -53,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(path) = target.or(arguments.target.parquet.as_ref()) {
         finish::refuse_own(&folder, path)?;
     }
-    let rows = match (&arguments.target.csv, &arguments.target.parquet) {
+    let exported = match (&arguments.target.csv, &arguments.target.parquet) {
         (Some(path), _) if path.as_os_str() == "-" => {
             export::print::<anyhow::Error>(&folder, items, out::out())?
         }
@@ -68,12 +71,38 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
     };
     let inputs = Plan::planned(&folder)?.inputs;
-    if rows < inputs {
+    if exported.inputs < inputs {
         crate::say!(
             "the job is not done: the table has all records of {} of {}",
-            count(rows),
+            count(exported.inputs),
             plural(inputs, "input")
         );
     }
-    Ok(())
+    // A table of records shows which of them are not good.
+    match items {
+        Some(_) => judge(&folder, &exported),
+        None => Ok(()),
+    }
+}
+
+/// Says which inputs lack items, because they or a page of them have no good response.
+fn judge(folder: &Folder, exported: &Exported) -> Result<()> {
+    if exported.incomplete.is_empty() {
+        return Ok(());
+    }
+    let shown = exported.incomplete.iter().take(MOST_NAMED);
+    let mut shown: Vec<_> = shown.map(|number| number.to_string()).collect();
+    let count = exported.incomplete.len();
+    if count > MOST_NAMED as u64 {
+        shown.push("…".to_owned());
+    }
+    let why = format!(
+        "items are missing of {}, which {} no good response or not all pages (n {}): `hecaton fetch show {} --where 'not ok'` says why",
+        plural(count, "input"),
+        if count == 1 { "has" } else { "have" },
+        shown.join(", "),
+        folder.shown()
+    );
+    let job = Job::read(&folder.job())?;
+    verdict::unless_allowed(&job, why)
 }

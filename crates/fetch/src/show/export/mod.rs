@@ -24,7 +24,7 @@ use super::lines::each_record;
 use crate::error::{Error, Result, at};
 use crate::job::TableFormat;
 use crate::plan::{Draft, Folder};
-use crate::record::Record;
+use crate::record::{Outcome, Record};
 
 /// A table that is being written.
 trait TableWriter {
@@ -35,9 +35,17 @@ trait TableWriter {
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
-/// Writes all records of a folder into a file, which is there whole or not at all; how many inputs have all of theirs,
-/// which are several if they have pages. With the
-/// name of a list that was taken, the table has a row for each item of the list.
+/// The inputs of a table.
+#[derive(Clone, Debug, Default)]
+pub struct Exported {
+    /// How many have all of their records, which are several if they have pages.
+    pub inputs: u64,
+    /// The numbers of those without a good response, or without a good last page. Those that were skipped do not count.
+    pub incomplete: RoaringTreemap,
+}
+
+/// Writes all records of a folder into a file, which is there whole or not at all. With the name of a list that was
+/// taken, the table has a row for each item of the list.
 ///
 /// # Errors
 /// When the folder holds no job, this build cannot write that form, or the file cannot be written.
@@ -46,7 +54,7 @@ pub fn export(
     items: Option<&str>,
     format: TableFormat,
     path: &Path,
-) -> Result<u64> {
+) -> Result<Exported> {
     check(format)?;
     let refused = |error: io::Error| at("write", path)(error);
     let draft = Draft::begin(path).map_err(refused)?;
@@ -55,7 +63,7 @@ pub fn export(
     let table = table(format, &learned.layout, BufWriter::new(file)).map_err(refused)?;
     fill(folder, &learned.numbers, items, table, &refused)?;
     draft.keep().map_err(refused)?;
-    Ok(learned.ended.len())
+    Ok(learned.exported())
 }
 
 /// Writes the table as CSV to an output that can only be written once.
@@ -66,11 +74,11 @@ pub fn print<E: From<Error> + From<io::Error>>(
     folder: &Folder,
     items: Option<&str>,
     out: impl Write,
-) -> std::result::Result<u64, E> {
+) -> std::result::Result<Exported, E> {
     let learned = learned(folder, items)?;
     let table = Box::new(Csv::new(&learned.layout, out)?);
     fill(folder, &learned.numbers, items, table, &E::from)?;
-    Ok(learned.ended.len())
+    Ok(learned.exported())
 }
 
 /// What the first pass learns.
@@ -80,19 +88,38 @@ struct Learned {
     numbers: RoaringTreemap,
     /// Those that have their last one.
     ended: RoaringTreemap,
+    /// Those of them whose last one is not good.
+    incomplete: RoaringTreemap,
+}
+
+impl Learned {
+    fn exported(self) -> Exported {
+        Exported {
+            inputs: self.ended.len(),
+            incomplete: self.incomplete,
+        }
+    }
 }
 
 fn learned(folder: &Folder, list: Option<&str>) -> Result<Learned> {
-    let (mut numbers, mut ended) = (RoaringTreemap::new(), RoaringTreemap::new());
-    let (mut layout, mut has_list) = (Layout::of_items(list.is_some()), list.is_none());
+    let mut learned = Learned {
+        layout: Layout::of_items(list.is_some()),
+        numbers: RoaringTreemap::new(),
+        ended: RoaringTreemap::new(),
+        incomplete: RoaringTreemap::new(),
+    };
+    let mut has_list = list.is_none();
     each_record(folder, &mut |record| {
-        numbers.insert(record.n);
+        learned.numbers.insert(record.n);
         if record.more != Some(true) {
-            ended.insert(record.n);
+            learned.ended.insert(record.n);
+            if !record.ok && record.outcome != Outcome::Skipped {
+                learned.incomplete.insert(record.n);
+            }
         }
         has_list |= list.is_some_and(|list| record.taken.get(list).is_some_and(Value::is_array));
         items::each_row(record, list, |row| {
-            layout.add(row);
+            learned.layout.add(row);
             Result::Ok(())
         })?;
         Ok(true)
@@ -101,11 +128,7 @@ fn learned(folder: &Folder, list: Option<&str>) -> Result<Learned> {
         Some(list) => Err(Error::usage(format!(
             "no record has a list {list:?}: a job takes one with --take '{list}[]=/data'"
         ))),
-        None => Ok(Learned {
-            layout,
-            numbers,
-            ended,
-        }),
+        None => Ok(learned),
     }
 }
 
