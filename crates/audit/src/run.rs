@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use hecaton_lab::findings::words::plural;
 use serde::{Deserialize, Serialize};
 
 use crate::case::{Call, Case, Condition, Facts, Severity, Verdict};
@@ -400,8 +401,10 @@ fn lie(case: &Case, reported: &[Reported], log: &Log) -> Option<String> {
         });
     let (call, claimed, seen) = found?;
     Some(format!(
-        "The driver claims {claimed} responses to `{}`, and {seen} requests arrived.",
-        call.name
+        "The driver claims {} to `{}`, and {} arrived.",
+        plural(claimed as u64, "response"),
+        call.name,
+        plural(seen as u64, "request")
     ))
 }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
+use hecaton_lab::findings::words::plural;
 use hecaton_lab::run::{CallReply, Driver, DriverError, Interrupted, Limits, Problem, new_log};
 use hecaton_lab::spec::Manifest;
 use serde::Serialize;
@@ -124,7 +125,7 @@ impl fmt::Display for Reported {
         match self {
             Reported::Response {
                 status, bytes, ms, ..
-            } => write!(f, "{status} with {bytes} bytes after {ms} ms"),
+            } => write!(f, "{status} with {} after {ms} ms", plural(*bytes, "byte")),
             Reported::Error { class, text, ms } => write!(f, "{class} after {ms} ms: {text}"),
             Reported::Several {
                 responses,
@@ -132,10 +133,11 @@ impl fmt::Display for Reported {
                 class,
                 text,
                 ms,
-            } => write!(
-                f,
-                "{responses} responses and {errors} errors after {ms} ms {class} {text}"
-            ),
+            } => {
+                let responses = plural(*responses as u64, "response");
+                let errors = plural(*errors as u64, "error");
+                write!(f, "{responses} and {errors} after {ms} ms {class} {text}")
+            }
             Reported::Unsupported { what } => write!(f, "not supported: {what}"),
             Reported::Nothing { why } => write!(f, "nothing: {why}"),
         }

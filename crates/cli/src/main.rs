@@ -31,6 +31,7 @@ struct Line {
         global = true,
         hide = true,
         env = "HECATON_DRIVERS",
+        hide_env_values = true,
         value_name = "FOLDER"
     )]
     drivers: Vec<PathBuf>,

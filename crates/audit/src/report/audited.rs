@@ -1,8 +1,9 @@
 //! A client with its findings.
 
-use serde::Serialize;
-
 use std::collections::BTreeMap;
+
+use hecaton_lab::findings::words::plural;
+use serde::Serialize;
 
 use crate::case::Verdict;
 use crate::run::Finding;
@@ -45,7 +46,10 @@ impl Audited {
         let unsupported = self.of(Verdict::Unsupported);
         let all = self.findings.len();
         if unsupported.is_empty() {
-            return format!("All {all} cases were tried.");
+            return match all {
+                1 => "The case was tried.".to_owned(),
+                _ => format!("All {all} cases were tried."),
+            };
         }
         let mut lacks: BTreeMap<&str, usize> = BTreeMap::new();
         for finding in &unsupported {
@@ -58,10 +62,15 @@ impl Audited {
             .into_iter()
             .map(|(what, count)| format!("{what} ({count})"))
             .collect();
+        let tried = all - unsupported.len();
+        let were = if tried == 1 { "was" } else { "were" };
+        let others = match unsupported.len() {
+            1 => "The other one needs".to_owned(),
+            others => format!("The other {others} need"),
+        };
         format!(
-            "{} of {all} cases were tried. The other {} need what the client or its driver does not support: {}.",
-            all - unsupported.len(),
-            unsupported.len(),
+            "{tried} of {} {were} tried. {others} what the client or its driver does not support: {}.",
+            plural(all as u64, "case"),
             lacks.join(", ")
         )
     }

@@ -257,8 +257,12 @@ fn notes(runs: &[Ran]) -> Vec<String> {
         .map(|run| run.server.requests.saturating_sub(run.server.items))
         .sum();
     if other > 0 {
+        let are = match other {
+            1 => "was for another path",
+            _ => "were for other paths",
+        };
         notes.push(format!(
-            "{} of the requests were for other paths than /r/<id>; duplicates are not counted there.",
+            "{} of the requests {are} than /r/<id>; duplicates are not counted there.",
             count(other)
         ));
     }

@@ -10,6 +10,7 @@ use hecaton_audit::case::{Case, Verdict};
 use hecaton_audit::listen::{by_hand, from_the_log, is_for_hands};
 use hecaton_audit::server::Server;
 
+use crate::cmd::session::plural;
 use crate::stop;
 
 /// How long a case must be quiet before its verdict is printed.
@@ -50,17 +51,19 @@ pub fn run(cases: &[&Case]) -> Result<()> {
 
 /// Prints the commands. `all` counts also the cases that need a driver.
 fn introduce(cases: &[&Case], all: usize, server: &Server) -> Result<()> {
-    let mut out = stdout();
+    let (mut out, left_out) = (stdout(), all - cases.len());
     writeln!(
         out,
         "Try a case with curl, or make the same calls with your client. Ctrl-C ends this.\n"
     )?;
-    if cases.len() < all {
-        writeln!(
+    let all = plural(all, "case");
+    match left_out {
+        0 => {}
+        1 => writeln!(out, "1 of {all} needs a driver, and is left out.\n")?,
+        left_out => writeln!(
             out,
-            "{} of {all} cases need a driver, and are left out.\n",
-            all - cases.len()
-        )?;
+            "{left_out} of {all} need a driver, and are left out.\n"
+        )?,
     }
     for case in cases {
         writeln!(
