@@ -30,7 +30,7 @@ struct Script {
     endless: usize,
     /// How many bytes of the first body come before the last of these requests.
     ahead: usize,
-    /// Whether the server uses a new window before it acknowledges it.
+    /// Whether the server uses a new window before it acknowledges it, which it does with the next request.
     acknowledges_late: bool,
 }
 
@@ -100,17 +100,13 @@ fn pour(mut raw: Raw, script: Script, seen: &Mutex<Seen>) {
         while let Some((stream, length)) = capacity.take(script, seen) {
             raw.frame(DATA, 0, stream, &piece[..length]);
         }
-        if std::mem::take(&mut acknowledges) {
-            raw.frame(SETTINGS, ACK, 0, &[]);
-        }
         let Some((kind, flags, stream, payload)) = raw.read() else {
             return;
         };
-        if kind == SETTINGS && flags & ACK == 0 {
-            match script.acknowledges_late {
-                true => acknowledges = true,
-                false => raw.frame(SETTINGS, ACK, 0, &[]),
-            }
+        acknowledges |= kind == SETTINGS && flags & ACK == 0;
+        if acknowledges && (kind == HEADERS || !script.acknowledges_late) {
+            raw.frame(SETTINGS, ACK, 0, &[]);
+            acknowledges = false;
         }
         match (kind, stream) {
             (HEADERS, _) if capacity.bodies.len() < script.endless => {
