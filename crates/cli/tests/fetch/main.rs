@@ -1,5 +1,6 @@
 //! `hecaton fetch` as its users run it: real processes against the real test server, whose log says what arrived.
 
+mod acts;
 mod again;
 mod body_names;
 mod clock;

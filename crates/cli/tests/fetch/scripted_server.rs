@@ -15,6 +15,8 @@ pub enum Sent {
 /// A request that came.
 #[derive(Clone, Debug)]
 pub struct Came {
+    /// Its method.
+    pub method: String,
     /// Its path, with the query.
     pub path: String,
     /// All header lines.
@@ -66,11 +68,13 @@ fn respond(stream: &TcpStream, script: &Script, seen: &Mutex<Vec<Came>>) {
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
     while let Some(first) = lines.next() {
         let headers = lines.by_ref().take_while(|line| !line.is_empty()).collect();
-        let path = first.split(' ').nth(1).unwrap_or("/").to_owned();
+        let mut words = first.split(' ').map(str::to_owned);
+        let (method, path) = (words.next().unwrap(), words.next().unwrap_or("/".into()));
         let before = {
             let mut seen = seen.lock().unwrap();
             let before = seen.iter().filter(|came| came.path == path).count();
             seen.push(Came {
+                method,
                 path: path.clone(),
                 headers,
             });

@@ -298,9 +298,17 @@ impl Maker {
     }
 
     /// Whether a request may be sent a second time when nobody knows what became of the first (RFC 9110 §9.2.2).
-    pub fn may_repeat(&self, method: &str) -> bool {
+    /// `onward` is where redirects led it.
+    pub fn may_repeat(&self, rendered: &Rendered<'_>, onward: Option<&Onward>) -> bool {
+        let (is_get, has_left) =
+            onward.map_or((false, false), |onward| (onward.is_get, onward.has_left));
+        is_get || self.may_restart(rendered, has_left)
+    }
+
+    /// Whether the request of an input may be sent a second time. Its key stays behind when it leaves its origin.
+    pub fn may_restart(&self, rendered: &Rendered<'_>, has_left: bool) -> bool {
         const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
-        self.keys_of.is_some() || IDEMPOTENT.contains(&method)
+        (self.keys_of.is_some() && !has_left) || IDEMPOTENT.contains(&&*rendered.method)
     }
 
     /// Whether all inputs make the same request, because nothing of it names a column.

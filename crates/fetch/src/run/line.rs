@@ -62,6 +62,8 @@ pub struct Sent<'a> {
     pub redirect: Option<u16>,
     /// The number of the page, behind the first.
     pub page: Option<u32>,
+    /// Whether a server acted on it, so that it must not be sent again.
+    pub has_acted: bool,
 }
 
 /// The parts of a response that are recorded.
@@ -170,6 +172,25 @@ impl RecordWriter {
         let ending = Ending {
             why: Some(&why),
             ..of_error(request, error, Outcome::Unknown)
+        };
+        self.write(out, request, ending);
+    }
+
+    /// A response that is of no use to a request of such a method, and why.
+    pub fn acted(
+        &mut self,
+        out: &mut Vec<u8>,
+        request: &TriedRequest<'_>,
+        response: &Response,
+        why: &str,
+    ) {
+        let ending = Ending {
+            outcome: Outcome::Unknown,
+            ok: Some(false),
+            why: Some(why),
+            sent: Some(true),
+            bytes: None,
+            ..of_response(request, response)
         };
         self.write(out, request, ending);
     }

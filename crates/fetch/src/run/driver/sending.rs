@@ -235,7 +235,8 @@ impl Driver<'_> {
         let part = &mut self.open[index];
         pending.attempts += 1;
         let rendered = self.maker.render(&pending.planned.held);
-        let is_risky = rendered.is_ok_and(|rendered| !self.maker.may_repeat(&rendered.method));
+        let onward = pending.onward.as_deref();
+        let is_risky = rendered.is_ok_and(|rendered| !self.maker.may_repeat(&rendered, onward));
         let may_repeat = pending.is_robots || !is_risky;
         let needs_intent = !may_repeat && !pending.is_intended;
         pending.is_intended |= needs_intent;

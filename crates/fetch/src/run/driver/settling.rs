@@ -45,21 +45,21 @@ impl Driver<'_> {
         let _alone = is_large.then(Alone::wait);
         let mut tried = self.tried(&last.flight);
         match self.leads(&last) {
-            Step::Stay => self.record(last, &tried, None),
+            Step::Stay => self.record(last, tried, None),
             Step::Response(url, why) => {
                 tried.location = url;
                 tried.unfollowed = (self.job.network.redirects > 0).then_some(why);
-                self.record(last, &tried, None)
+                self.record(last, tried, None)
             }
             Step::Refused(url, why) => {
                 tried.location = url;
                 // If no redirects are to be followed, the redirect is recorded as the response.
                 let refused = (self.job.network.redirects > 0).then_some(why);
-                self.record(last, &tried, refused)
+                self.record(last, tried, refused)
             }
             Step::To(onward) => {
                 tried.location = Some(onward.url.clone());
-                self.follow_redirect(last, onward, &tried)
+                self.follow_redirect(last, onward, tried)
             }
         }
     }
@@ -103,12 +103,12 @@ impl Driver<'_> {
     }
 
     /// Queues the request that a redirect leads to, or records why it is not sent here.
-    fn follow_redirect(&mut self, last: Last<'_>, onward: Onward, tried: &Tried) -> Result<()> {
+    fn follow_redirect(&mut self, last: Last<'_>, onward: Onward, tried: Tried) -> Result<()> {
         let Last {
             flight,
             index,
             outcome,
-            ..
+            body,
         } = last;
         let rendered = self.maker.render(&flight.pending.planned.held);
         let Ok(rendered) = rendered.map(Rendered::into_owned) else {
@@ -127,25 +127,35 @@ impl Driver<'_> {
                 let request = TriedRequest {
                     planned: &pending.planned,
                     rendered: &rendered,
-                    tried,
+                    tried: &tried,
                 };
                 leave_to_others(part, &mut self.records, &request, outcome, &way);
                 return Ok(());
             }
         };
-        let pending = Flight { pending, ..flight };
         let last = Last {
-            flight: pending,
+            flight: Flight { pending, ..flight },
             index,
             outcome,
-            body: Stored::Whole(Arrived::default()),
+            body,
         };
         self.record(last, tried, Some(why))
     }
 
     /// Writes the record of an outcome, or of a redirect that is not followed, and why. Queues the page that follows.
-    fn record(&mut self, last: Last<'_>, tried: &Tried, refused: Option<String>) -> Result<()> {
+    fn record(
+        &mut self,
+        last: Last<'_>,
+        mut tried: Tried,
+        mut refused: Option<String>,
+    ) -> Result<()> {
         let (flight, index, outcome) = (last.flight, last.index, last.outcome);
+        let is_other = |response: &hecaton::Response| response.status() == 303;
+        let is_other = flight.pending.is_intended && outcome.as_ref().is_ok_and(is_other);
+        let has_acted = flight.pending.has_acted() || is_other;
+        if has_acted && refused.is_some() {
+            tried.unfollowed = refused.take();
+        }
         let Ok(rendered) = self.maker.render(&flight.pending.planned.held) else {
             return Ok(());
         };
@@ -157,13 +167,13 @@ impl Driver<'_> {
         let request = TriedRequest {
             planned: &flight.pending.planned,
             rendered: &rendered,
-            tried,
+            tried: &tried,
         };
         let settled = Settled {
             request,
             outcome,
             refused: refused.as_deref(),
-            may_repeat: flight.may_repeat || is_unsent(outcome),
+            may_repeat: !has_acted && (flight.may_repeat || is_unsent(outcome)),
             following: following.as_ref(),
         };
         let part = &mut self.open[index];
@@ -295,9 +305,13 @@ fn write(
         }
         (Ok(response), None) => match body {
             Stored::Whole(arrived) => return write_whole(part, records, keeper, settled, arrived),
-            Stored::Refused(Refusal { kind, why, .. }) => {
+            Stored::Refused(Refusal { kind, why, .. }) if settled.may_repeat => {
                 let out = part.record(Outcome::Error, false);
                 records.refused(out, request, response, kind, &why);
+            }
+            Stored::Refused(Refusal { kind, why, .. }) => {
+                let out = part.record(Outcome::Unknown, false);
+                records.acted(out, request, response, &format!("{kind}: {why}"));
             }
             Stored::Unchanged(ok) => {
                 keeper.revisit(&mut part.sink, request, response)?;

@@ -180,9 +180,12 @@ impl OpenPart {
         writer: &mut RecordWriter,
         planned: &Planned,
         rendered: Option<&Rendered<'_>>,
-        unsent: Unsent<'_>,
+        mut unsent: Unsent<'_>,
         sent: &Sent<'_>,
     ) {
+        if unsent.outcome == Outcome::Unreached && sent.has_acted {
+            unsent.outcome = Outcome::Unknown;
+        }
         let lines = self.record(unsent.outcome, false);
         writer.unsent(lines, planned, rendered, unsent, sent);
     }

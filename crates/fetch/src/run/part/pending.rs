@@ -29,7 +29,7 @@ pub struct Pending {
     pub lost: u32,
     /// Whether the user wrote the host of its request as their own.
     pub is_own: bool,
-    /// Whether its intent is on the disk.
+    /// Whether a request of it that must not be repeated was begun. Its intent is on the disk first.
     pub is_intended: bool,
     /// Whether it is a request for robots.txt, and for no input.
     pub is_robots: bool,
@@ -133,6 +133,12 @@ impl Pending {
         }
     }
 
+    /// Whether a server acted on it, and redirected it to a GET of what came of that. From its beginning, it must not be
+    /// sent again.
+    pub fn has_acted(&self) -> bool {
+        self.is_intended && self.onward.as_ref().is_some_and(|onward| onward.is_get)
+    }
+
     /// What was sent of it so far.
     pub fn sent(&self) -> Sent<'_> {
         Sent {
@@ -140,6 +146,7 @@ impl Pending {
             location: self.onward.as_ref().map(|onward| &*onward.url),
             redirect: self.onward.as_ref().and_then(|onward| onward.status),
             page: self.pages.as_ref().map(|pages| 1 + pages.number),
+            has_acted: self.has_acted(),
         }
     }
 

@@ -175,12 +175,12 @@ impl OpenPart {
             return;
         }
         let rendered = reading.maker.render(&planned.held);
-        if let Some(unsent) = self.needs_none(&planned, &rendered, reading) {
+        let (pages, way) = self.reached(&planned);
+        if let Some(unsent) = self.needs_none(&planned, way.as_ref(), &rendered, reading) {
             let rendered = rendered.as_ref().ok();
             return self.unsent(reading.writer, &planned, rendered, unsent, &Sent::default());
         }
         let Ok(rendered) = rendered else { return };
-        let (pages, way) = self.reached(&planned);
         let url = way.as_ref().map_or(&*rendered.url, |way| &way.url);
         let from = way.as_ref().map(|_| {
             let url = &*rendered.url;
@@ -197,12 +197,16 @@ impl OpenPart {
             }
         };
         let rules = reached.rules.as_deref();
+        let has_acted =
+            |way: &Way| way.is_get && !reading.maker.may_restart(&rendered, way.has_left);
+        let has_acted = way.as_ref().is_some_and(has_acted);
         let forbidden = rules.and_then(|rules| self.forbids(rules, url));
         let forbidden = forbidden.map(|unsent| (unsent, rendered.into_owned()));
         let mut pending = match (pages, way) {
             (Some(pages), Some(way)) => Pending::at_page(pages, way, planned, cursor),
             (_, way) => Pending::on(way, planned, cursor),
         };
+        pending.is_intended = has_acted;
         if let Some((unsent, rendered)) = forbidden {
             let (planned, sent) = (&pending.planned, pending.sent());
             return self.unsent(reading.writer, planned, Some(&rendered), unsent, &sent);
@@ -215,20 +219,19 @@ impl OpenPart {
     fn needs_none<'a>(
         &self,
         planned: &Planned,
+        way: Option<&Way>,
         rendered: &'a std::result::Result<Rendered<'_>, String>,
         reading: &Reading<'_>,
     ) -> Option<Unsent<'a>> {
-        let rendered = match rendered {
-            Ok(rendered) => rendered,
-            Err(reason) => {
-                let (outcome, why) = (Outcome::Invalid, reason.as_str());
-                return Some(Unsent { outcome, why });
-            }
-        };
+        if let Err(reason) = rendered {
+            let (outcome, why) = (Outcome::Invalid, reason.as_str());
+            return Some(Unsent { outcome, why });
+        }
         if reading.repeats.contains(planned.number) {
             return Some(unsent(Seen::Duplicate));
         }
-        let again = reading.resend_unknown || reading.maker.may_repeat(&rendered.method);
+        // Only requests that must not be repeated have intents. What has become a GET stays one.
+        let again = reading.resend_unknown || way.is_some_and(|way| way.is_get);
         let is_unknown = !again && self.intents.contains(planned.number);
         is_unknown.then(|| unsent(Seen::Intent))
     }
