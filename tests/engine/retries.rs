@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use hecaton::{Batch, Config, Ending, Error, Kind, Phase, Proxy, Request, Retry};
 
 use crate::World;
 use crate::proxy_server::read_head;
+use crate::redirects::to;
 use crate::scripted::{Scripted, response_text};
 
 fn eager() -> Retry {
@@ -59,6 +61,31 @@ fn a_status_is_tried_again_and_the_last_response_counts() {
         2
     );
     assert_eq!(arrived(world), 3);
+}
+
+#[test]
+fn retries_are_counted_over_all_urls_of_a_request() {
+    let server = Scripted::responding(|request| match request.split(' ').nth(1) {
+        Some("/moved") => to("/busy"),
+        _ => response_text(503, "", "busy"),
+    });
+    let first = AtomicBool::new(true);
+    let late = Scripted::responding(move |request| match request.split(' ').nth(1) {
+        Some("/moved") if !first.swap(false, Ordering::Relaxed) => to("/busy"),
+        _ => response_text(503, "", "busy"),
+    });
+    for (server, requests) in [
+        (
+            server,
+            ["GET /moved", "GET /busy", "GET /busy", "GET /busy"],
+        ),
+        (late, ["GET /moved", "GET /moved", "GET /busy", "GET /busy"]),
+    ] {
+        let request = Request::get(&format!("{}/moved", server.url)).unwrap();
+        let response = world(eager()).send(request.redirects(1)).unwrap();
+        assert_eq!(response.status(), 503);
+        assert_eq!(server.requests(), requests);
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The attempts of a request, one after the other: what each ending means, and what follows it.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -17,36 +18,16 @@ use crate::message::failure::Failure;
 use crate::message::request::Request;
 use crate::message::retry::Retry;
 
-/// How far a request has come.
-struct Course {
+/// How far a request has come, over all of its URLs.
+pub(crate) struct Course {
     order: Order,
-    tries: u32,
+    /// Retries by the rules.
+    retries: u32,
     resends: Resends,
 }
 
-impl Course {
-    fn new(reading: Reading, retry: Option<&Retry>) -> Course {
-        let order = Order {
-            reading,
-            new_connection: false,
-            last: retry.is_none_or(|retry| retry.max == 0),
-        };
-        Course {
-            order,
-            tries: 0,
-            resends: Resends::default(),
-        }
-    }
-}
-
-/// The step after an attempt.
-enum Verdict {
-    End(Result<OpenResponse, Failure>),
-    /// The end, once the body has been read.
-    Settle(OpenResponse),
-    /// Another attempt, perhaps after a pause.
-    Again(Option<BoxFuture<'static, ()>>),
-}
+/// The step after an attempt: the result, or another attempt, perhaps after a pause.
+type Verdict = ControlFlow<Result<OpenResponse, Failure>, Option<BoxFuture<'static, ()>>>;
 
 /// A pause, after the body of the previous response was passed over. Boxed, because most requests need no pause.
 fn pause(wait: Duration, passed: Option<BoxFuture<'static, ()>>) -> Option<BoxFuture<'static, ()>> {
@@ -62,15 +43,28 @@ fn pause(wait: Duration, passed: Option<BoxFuture<'static, ()>>) -> Option<BoxFu
 }
 
 impl Shared {
-    /// The attempts, one after the other. Another one follows if the request is re-sent, or if `retry` demands
-    /// it and time is left.
+    /// The course of a request before its first attempt.
+    pub fn course(&self, request: &Request, reading: Reading) -> Course {
+        let retry = self.retry_by_rule(request);
+        Course {
+            order: Order {
+                reading,
+                new_connection: false,
+                no_retries_left: retry.is_none_or(|retry| retry.max == 0),
+            },
+            retries: 0,
+            resends: Resends::default(),
+        }
+    }
+
+    /// The attempts at one URL, one after the other. Another one follows if the request is re-sent, or if `retry`
+    /// demands it and time is left.
     pub async fn run(
         self: &Arc<Self>,
         request: &mut Request,
-        reading: Reading,
+        course: &mut Course,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Failure> {
-        let mut course = Course::new(reading, self.retry_by_rule(request));
         if request.options.is_some() {
             Shared::begin_digest(request);
         }
@@ -89,17 +83,15 @@ impl Shared {
                     Box::pin(attempt).await?
                 }
             };
-            match self.verdict(result, &mut course, request, trace) {
-                Verdict::End(result) => return result,
-                Verdict::Settle(response) => return Box::pin(response.settle(trace)).await,
-                Verdict::Again(None) => {
-                    trace.lap();
+            match self.verdict(result, course, request, trace) {
+                Verdict::Break(Ok(response)) if self.is_left_open(&response, course, request) => {
+                    return Box::pin(response.settle(trace)).await;
                 }
-                Verdict::Again(Some(pause)) => {
-                    pause.await;
-                    trace.lap();
-                }
+                Verdict::Break(result) => return result,
+                Verdict::Continue(None) => {}
+                Verdict::Continue(Some(pause)) => pause.await,
             }
+            trace.lap();
         }
     }
 
@@ -123,7 +115,7 @@ impl Shared {
             Err(broken) => match self.leave(broken, course, request, trace) {
                 Ok(to) => {
                     course.order.new_connection = to.new_connection;
-                    return Verdict::Again(pause(trace.pass(to.wait), None));
+                    return Verdict::Continue(pause(trace.skip_if_given(to.wait), None));
                 }
                 Err(failure) => Err(failure),
             },
@@ -131,8 +123,8 @@ impl Shared {
         if let (Some(_), Ok(response)) = (&request.options, &result) {
             match self.heed_digest(request, response.status, &response.fields) {
                 Ok(false) => {}
-                Ok(true) => return Verdict::Again(self.passed(result, request, trace)),
-                Err(failure) => return Verdict::End(Err(failure)),
+                Ok(true) => return Verdict::Continue(self.passed(result, request, trace)),
+                Err(failure) => return Verdict::Break(Err(failure)),
             }
         }
         self.end_or_retry(result, course, request, trace)
@@ -146,20 +138,20 @@ impl Shared {
         request: &Request,
         trace: &mut Trace,
     ) -> Verdict {
-        course.tries += 1;
-        let most = self.retry_by_rule(request).map_or(0, |retry| retry.max);
-        course.order.last = course.tries >= most;
         let sent = trace.attempt().sent;
-        let wait = self.wait_before_retry(request, course.tries, sent, &result);
+        let wait = self.wait_before_retry(request, course.retries + 1, sent, &result);
         let Some(wait) = wait.filter(|wait| *wait < trace.deadline.left()) else {
-            return self.end(result, request, course);
+            return Verdict::Break(result);
         };
         if !request.body.begin_again() {
-            return self.end(result.map_err(Failure::only_once), request, course);
+            return Verdict::Break(result.map_err(Failure::only_once));
         }
+        course.retries += 1;
+        let most = self.retry_by_rule(request).map_or(0, |retry| retry.max);
+        course.order.no_retries_left = course.retries >= most;
         self.counts.retries.fetch_add(1, Ordering::Relaxed);
         let passed = self.passed(result, request, trace);
-        Verdict::Again(pause(trace.pass(wait), passed))
+        Verdict::Continue(pause(trace.skip_if_given(wait), passed))
     }
 
     /// Passes over the body of a response that another attempt replaces.
@@ -174,23 +166,11 @@ impl Shared {
         pass_over(response.body, observation, trace.mark)
     }
 
-    /// Ends the request. A body that was left open is first read, if it is needed after all.
-    fn end(
-        &self,
-        result: Result<OpenResponse, Failure>,
-        request: &Request,
-        course: &Course,
-    ) -> Verdict {
-        match result {
-            Ok(response)
-                if course.order.reading == Reading::Whole
-                    && matches!(response.body, Body::Open(_))
-                    && !self.may_follow(request, response.status, &response.fields) =>
-            {
-                Verdict::Settle(response)
-            }
-            result => Verdict::End(result),
-        }
+    /// Whether the body of the last response was left open, and is needed after all.
+    fn is_left_open(&self, response: &OpenResponse, course: &Course, request: &Request) -> bool {
+        course.order.reading == Reading::Whole
+            && matches!(response.body, Body::Open(_))
+            && !self.may_follow(request, response.status, &response.fields)
     }
 
     /// How the body of a response with this status and these headers is read: not yet, if another attempt may follow,
@@ -203,7 +183,8 @@ impl Shared {
         fields: &[u8],
     ) -> Reading {
         let may_retry = || {
-            let retry = self.retry_by_rule(request).filter(|_| !order.last)?;
+            let retry = self.retry_by_rule(request);
+            let retry = retry.filter(|_| !order.no_retries_left)?;
             retry.after_status(&request.method, 1, status, fields)
         };
         let may_continue = status >= 300

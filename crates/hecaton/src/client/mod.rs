@@ -2,6 +2,7 @@
 //!
 //! A request passes these modules in this order. `deadline` limits all of them together:
 //!
+//! - `respond`: one run of it, or as many as its retry predicate demands (`predicate_retries`)
 //! - `redirects`: one URL after the other, by `redirect_rules`
 //! - `attempts`: whether an ending leads to another try (`resends`, retries)
 //! - `attempt`: one try, over HTTP/1.1 or `http2`
@@ -9,7 +10,7 @@
 //!
 //! Decisions:
 //!
-//! - Nothing is sent twice unless `retry` demands it (`config/retry.rs`). Every try is listed, and none goes past the
+//! - Nothing is sent twice unless `retry` demands it (`message/retry.rs`). Every try is listed, and none goes past the
 //!   deadline. Two kinds of request are re-sent on another connection without a retry rule, and are listed as re-sent
 //!   (`resends`). The first kind certainly did nothing on the server: its pooled connection was closed before a byte
 //!   was written, or an HTTP/2 server says so. The second kind is an idempotent request whose connection ended before a
@@ -26,7 +27,7 @@
 //!   it is not idempotent.
 //! - Redirects and cookies change a request between two URLs here, by pure functions (`redirect_rules`,
 //!   `config/cookies.rs`). So both work in batches and streams alike, and under the one deadline. Requests without
-//!   redirects and cookies never enter that loop (`uses_one_url` in `redirects`).
+//!   redirects and cookies never enter that loop (`once` in `respond`).
 //! - Credentials never leave their origin, and a redirect back does not restore them. A redirect to a URL with a user
 //!   and a password in it is refused: a server does not choose the credentials of a request.
 //! - The reader drives. A stream reads from its socket when its reader calls for the next piece, and never ahead. A
@@ -62,6 +63,7 @@ pub(crate) mod redirect_rules;
 mod redirects;
 mod replaced;
 mod resends;
+mod respond;
 mod shared;
 pub(crate) mod sharing;
 pub(crate) mod streaming;

@@ -66,6 +66,6 @@ pub(crate) struct Order {
     pub reading: Reading,
     /// Whether the attempt's connection must be a new one.
     pub new_connection: bool,
-    /// Whether the settings allow no further try.
-    pub last: bool,
+    /// Whether the retry rules allow no further try.
+    pub no_retries_left: bool,
 }

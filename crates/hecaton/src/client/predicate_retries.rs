@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 
 use tokio::time::sleep;
 
+use crate::client::attempts::Course;
 use crate::client::hooks::Hooks;
-use crate::client::open_response::{OpenResponse, Reading};
+use crate::client::open_response::OpenResponse;
 use crate::client::replaced::so_far;
 use crate::client::shared::Shared;
 use crate::message::attempt::Trace;
@@ -26,13 +27,13 @@ impl Shared {
     pub async fn call_retry_predicate(
         self: &Arc<Self>,
         request: &mut Request,
-        reading: Reading,
+        course: &mut Course,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Failure> {
         let first = request.clone();
         let mut tries = 0;
         loop {
-            let result = self.once(request, reading, trace).await;
+            let result = self.once(request, course, trace).await;
             tries += 1;
             let fields = result.as_ref().map(|response| &response.fields[..]);
             let retry = self.retry_of(request);
@@ -57,7 +58,7 @@ impl Shared {
             }
             *request = first.clone();
             trace.redirects = 0;
-            sleep(trace.pass(wait)).await;
+            sleep(trace.skip_if_given(wait)).await;
             trace.lap();
         }
     }

@@ -1,79 +1,17 @@
 //! A request over several URLs: redirects, and the cookies that are set and sent on the way.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use tokio::time::error::Elapsed;
-use tokio::time::timeout_at;
-
-use crate::client::open_response::{OpenResponse, Reading};
+use crate::client::attempts::Course;
+use crate::client::open_response::OpenResponse;
 use crate::client::redirect_rules::{Limits, Trail, leads_elsewhere};
 use crate::client::replaced::pass_over;
 use crate::client::shared::Shared;
 use crate::message::attempt::Trace;
 use crate::message::failure::{Failure, Kind, Phase};
-use crate::message::origin::Origin;
 use crate::message::request::Request;
 
 impl Shared {
-    /// Runs the request under its one deadline.
-    pub async fn respond(
-        self: &Arc<Self>,
-        request: &mut Request,
-        reading: Reading,
-        trace: &mut Trace,
-    ) -> Result<OpenResponse, Failure> {
-        self.counts.requests.fetch_add(1, Ordering::Relaxed);
-        // The timer counts milliseconds, and a request can be sent within one. With a limit of zero nothing may start.
-        if trace.deadline.limit.is_zero() {
-            return Err(trace.used_up());
-        }
-        if let Some(announced) = request.framing() {
-            let refused = |why| Failure::new(Kind::Body, Phase::Queue, why).for_good();
-            announced.check(&request.body).map_err(refused)?;
-        }
-        let at = trace.deadline.at.into();
-        // Boxed like everything that most requests do not need.
-        let result = if self.retry_predicate_of(request).is_some() {
-            let outcome = self.call_retry_predicate(request, reading, trace);
-            timeout_at(at, Box::pin(outcome)).await
-        } else if self.uses_one_url(request) {
-            timeout_at(at, self.run(request, reading, trace)).await
-        } else {
-            let followed = self.follow_redirects(request, reading, trace);
-            timeout_at(at, Box::pin(followed)).await
-        };
-        self.by_deadline(result, &request.origin, trace)
-    }
-
-    /// The result of what was timed by the deadline.
-    pub fn by_deadline<T>(
-        &self,
-        result: Result<Result<T, Failure>, Elapsed>,
-        origin: &Arc<Origin>,
-        trace: &Trace,
-    ) -> Result<T, Failure> {
-        let result = match result {
-            Ok(result) => result.map_err(|failure| trace.report(failure)),
-            Err(_) => Err(trace.used_up()),
-        };
-        let counts = &self.pool.connection_counts;
-        result.map_err(|failure| counts.explain(failure, origin, trace.attempts.last()))
-    }
-
-    /// One run of a request, from its first URL to a response. A retry predicate may cause several.
-    pub async fn once(
-        self: &Arc<Self>,
-        request: &mut Request,
-        reading: Reading,
-        trace: &mut Trace,
-    ) -> Result<OpenResponse, Failure> {
-        match self.uses_one_url(request) {
-            true => self.run(request, reading, trace).await,
-            false => self.follow_redirects(request, reading, trace).await,
-        }
-    }
-
     /// How many redirects of this request are followed.
     fn most_redirects(&self, request: &Request) -> u32 {
         let own = request.options.as_ref().and_then(|own| own.redirects);
@@ -102,10 +40,10 @@ impl Shared {
     }
 
     /// One URL after the other, as long as the response is a redirect that may be followed.
-    async fn follow_redirects(
+    pub async fn follow_redirects(
         self: &Arc<Self>,
         request: &mut Request,
-        reading: Reading,
+        course: &mut Course,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Failure> {
         let most = self.most_redirects(request);
@@ -113,7 +51,7 @@ impl Shared {
         loop {
             let own = request.fields.len();
             let replaced = self.cookies.as_ref().and_then(|jar| jar.add_to(request));
-            let response = self.run(request, reading, trace).await?;
+            let response = self.run(request, course, trace).await?;
             match replaced {
                 Some(before) => (request.fields, request.inherited_bytes) = before,
                 None => request.fields.truncate(own),

@@ -55,16 +55,16 @@ impl Resends {
     pub fn next(&mut self, broken: &Broken, facts: &Facts) -> Option<Resend> {
         let (may, wait) = match broken {
             Broken::Unsent if facts.reused => (true, Duration::ZERO),
-            // One more try succeeds if the server was reloading. A server that refuses connections is not tried for
-            // ever.
-            Broken::Unsent | Broken::Ended(_) if !facts.sent => {
-                self.unopened += 1;
-                (facts.reconnect && self.unopened == 1, Duration::ZERO)
-            }
-            Broken::Unsent | Broken::Ended(_) => {
+            Broken::Ended(_) if facts.sent => {
                 self.again += 1;
                 let may = facts.idempotent && facts.reconnect;
                 (may && self.again == 1, Duration::ZERO)
+            }
+            // One more try succeeds if the server was reloading. A server that refuses connections is not tried for
+            // ever.
+            Broken::Unsent | Broken::Ended(_) => {
+                self.unopened += 1;
+                (facts.reconnect && self.unopened == 1, Duration::ZERO)
             }
             Broken::Unprocessed(_, progress) => {
                 self.stuck += u32::from(!progress);

@@ -164,7 +164,7 @@ impl Streaming {
                 Ok(read)
             }
             Err(failure) => {
-                let failure = self.trace.report(failure);
+                let failure = self.trace.unless_late(failure);
                 Err(self.failed(failure))
             }
         }

@@ -1,7 +1,7 @@
 //! The settings of a client: the table of all of them with their defaults (`table`), and the types that some have. The
 //! options of a request in Ruby have a table beside it (`request_table`).
 //!
-//! Types for one setting have files of their own: `retry`, `cookies`, `allowed` (which addresses), `addresses`
+//! Types for one setting have files of their own: `cookies`, `allowed` (which addresses), `addresses`
 //! (`resolve`), `redirect_hosts`, `proxy`, `pem`.
 
 pub(crate) mod addresses;
@@ -12,7 +12,6 @@ pub(crate) mod pem;
 pub(crate) mod proxy;
 pub(crate) mod redirect_hosts;
 pub(crate) mod request_table;
-pub(crate) mod retry;
 pub(crate) mod table;
 
 pub use self::table::Config;

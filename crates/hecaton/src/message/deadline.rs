@@ -35,7 +35,7 @@ impl Deadline {
 impl Trace {
     /// How long to sleep for this wait: not at all after an outcome that the program gave, such as a stub of a test.
     /// The wait still counts: the request has then begun that much earlier, and has that much less time left.
-    pub fn pass(&mut self, wait: Duration) -> Duration {
+    pub fn skip_if_given(&mut self, wait: Duration) -> Duration {
         if !self.given {
             return wait;
         }
@@ -46,8 +46,8 @@ impl Trace {
         Duration::ZERO
     }
 
-    /// The failure to report: if the total deadline has passed as well, that is reported instead.
-    pub fn report(&self, failure: Failure) -> Failure {
+    /// This failure, or that of the total deadline if that has passed as well.
+    pub fn unless_late(&self, failure: Failure) -> Failure {
         match Instant::now() < self.deadline.at {
             true => failure,
             false => self.used_up(),

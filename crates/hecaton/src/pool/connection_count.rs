@@ -52,7 +52,7 @@ impl ConnectionCounts {
     }
 
     /// Adds the number of other connections to the time-out of a new connection on which no byte ever came.
-    pub fn explain(
+    pub fn explain_silence(
         &self,
         mut failure: Failure,
         origin: &Arc<Origin>,
