@@ -9,15 +9,15 @@ use tokio::runtime::Handle;
 use tokio::select;
 use tokio::task::coop::unconstrained;
 
-use super::connection::Connection;
+use super::Pool;
+use super::connection::{Connection, Held};
 use super::limits::Permit;
 use super::origin_state::Session;
 use super::sessions::{QueueEntry, Sessions, StreamOffer};
+pub(crate) use super::waiter::Acquired;
 use super::waiter::Grant;
-use super::{Held, Pool};
 use crate::config::Protocol;
 use crate::h2::link::Link;
-use crate::h2::permit::StreamPermit;
 use crate::message::attempt::Trace;
 use crate::message::elapsed::Elapsed;
 use crate::message::failure::{Failure, Kind, Phase};
@@ -25,13 +25,6 @@ use crate::message::origin::{Origin, Scheme};
 use crate::runtime::tasks::spawn;
 use crate::runtime::timer::within;
 use crate::transport::tls::Offer;
-
-/// The connection or stream for a request.
-pub(crate) enum Acquired {
-    Stream(StreamPermit),
-    /// The peer supports only HTTP/1.1. Holds a connection, if one was opened already.
-    Http1(Option<Held>),
-}
 
 /// A connection that was just opened.
 enum NewConnection {
@@ -54,8 +47,7 @@ pub(crate) async fn acquire(
 ) -> Result<Acquired, Failure> {
     loop {
         let mut acquired = match pool.sessions.request_stream(origin) {
-            StreamOffer::Stream(stream) => Acquired::Stream(stream),
-            StreamOffer::Http1 => Acquired::Http1(None),
+            StreamOffer::Acquired(acquired) => acquired,
             StreamOffer::Wait(entry, busy) => wait(pool, entry, busy, origin, trace).await?,
         };
         if let Acquired::Stream(stream) = &mut acquired {
@@ -144,8 +136,7 @@ async fn granted(pool: &Pool, entry: &QueueEntry, origin: &Arc<Origin>) -> Resul
         };
     }
     match grant {
-        Grant::Stream(stream) => Ok(Way::Acquired(Acquired::Stream(stream))),
-        Grant::Http1 => Ok(Way::Acquired(Acquired::Http1(None))),
+        Grant::Acquired(acquired) => Ok(Way::Acquired(acquired)),
         Grant::Failed(failure) => Err(failure),
         Grant::Open => Ok(match entry.use_permit(None) {
             Ok(stream) => Way::Acquired(Acquired::Stream(stream)),

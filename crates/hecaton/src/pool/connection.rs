@@ -7,6 +7,7 @@ use std::time::Instant;
 use crate::h1::connection::Connection as Http1;
 use crate::message::connection_facts::ConnectionFacts;
 use crate::pool::connection_count::Counted;
+use crate::pool::limits::Permit;
 use crate::transport::proxy::Forward;
 use crate::transport::wire::Wire;
 
@@ -33,6 +34,13 @@ impl Connection {
             http1: Http1::new(wire, forward),
         }
     }
+}
+
+/// An HTTP/1.1 connection, with its permit if there is a limit. The permit is given back after the connection was put
+/// back, or dropped.
+pub(crate) struct Held {
+    pub connection: Box<Connection>,
+    pub permit: Option<Box<Permit>>,
 }
 
 /// Counts a connection as long as it lives.

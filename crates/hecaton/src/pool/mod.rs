@@ -41,6 +41,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use self::acquire::{Acquired, acquire};
+pub(crate) use self::connection::Held;
 use self::connection::{Connection, Ticket};
 use self::connection_count::ConnectionCounts;
 use self::idle::IdleConnections;
@@ -67,13 +68,6 @@ pub(crate) struct Pool {
     opened: AtomicU64,
     /// Connections that are open, idle or not.
     open: Arc<AtomicUsize>,
-}
-
-/// An HTTP/1.1 connection, with its permit if there is a limit. The permit is given back after the connection was put
-/// back, or dropped.
-pub(crate) struct Held {
-    pub connection: Box<Connection>,
-    pub permit: Option<Box<Permit>>,
 }
 
 impl Pool {

@@ -12,7 +12,7 @@ use h2::client::SendRequest;
 use super::connection::Ticket;
 use super::limits::Permit;
 use super::sessions::Sessions;
-use super::waiter::{Grant, Waiter};
+use super::waiter::{Acquired, Grant, Waiter};
 use crate::config::Config;
 use crate::h2::link::{Link, NO_LIMIT_YET};
 use crate::h2::permit::StreamPermit;
@@ -100,7 +100,7 @@ impl OriginState {
             if waiter.is(&self.opener) {
                 self.opener = None;
             }
-            waiter.give(Grant::Stream(stream));
+            waiter.give(Grant::Acquired(Acquired::Stream(stream)));
         }
         if self.opener.is_none() && self.may_open() {
             if let Some(waiter) = self.queue.front() {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::limits::Permit;
 use super::origin_state::{OriginState, Session};
-use super::waiter::{Grant, Waiter};
+use super::waiter::{Acquired, Grant, Waiter};
 use crate::config::{Config, Protocol};
 use crate::h2::permit::{Lender, StreamPermit};
 use crate::h2::window::Streams;
@@ -48,8 +48,7 @@ pub(crate) struct Sessions {
 
 /// The immediate result for a request that needs a stream.
 pub(super) enum StreamOffer {
-    Stream(StreamPermit),
-    Http1,
+    Acquired(Acquired),
     /// An entry in the queue, and whether there are connections that it waits for.
     Wait(QueueEntry, bool),
 }
@@ -95,11 +94,11 @@ impl Sessions {
         all.sweep(self.idle_timeout);
         let state = all.origins.entry(origin.clone()).or_default();
         if state.supports_only_http1() {
-            return StreamOffer::Http1;
+            return StreamOffer::Acquired(Acquired::Http1(None));
         }
         if state.queue.is_empty() {
             if let Some(stream) = state.stream(self, origin) {
-                return StreamOffer::Stream(stream);
+                return StreamOffer::Acquired(Acquired::Stream(stream));
             }
         }
         let busy = !state.sessions.is_empty();
@@ -239,7 +238,7 @@ impl Lender for Sessions {
         for waiter in state.leave_to_opener() {
             self.left_the_queue();
             waiter.leave();
-            waiter.give(Grant::Http1);
+            waiter.give(Grant::Acquired(Acquired::Http1(None)));
         }
         true
     }
@@ -344,7 +343,7 @@ impl QueueEntry {
             state.opener = None;
             state.intervals.clear();
             state.note_http1();
-            self.grant_all(state, || Grant::Http1);
+            self.grant_all(state, || Grant::Acquired(Acquired::Http1(None)));
         };
         self.sessions.change(&self.origin, share);
     }

@@ -7,20 +7,25 @@ use std::time::Instant;
 
 use futures_util::task::AtomicWaker;
 
+use super::connection::Held;
 use crate::h2::permit::StreamPermit;
 use crate::message::failure::Failure;
 use crate::runtime::lock::lock;
 
+/// The connection or stream for a request.
+pub(crate) enum Acquired {
+    Stream(StreamPermit),
+    /// The peer supports only HTTP/1.1. Holds a connection, if one was opened already.
+    Http1(Option<Held>),
+}
+
 /// The grant for a waiting request.
 pub(super) enum Grant {
-    /// A stream of a connection.
-    Stream(StreamPermit),
+    Acquired(Acquired),
     /// The task to open another connection; the request keeps its entry until it has begun.
     Open,
     /// The failure of the request that tried to open a connection for all.
     Failed(Failure),
-    /// The peer supports only HTTP/1.1.
-    Http1,
 }
 
 pub(super) struct Waiter {
