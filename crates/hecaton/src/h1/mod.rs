@@ -18,7 +18,7 @@
 //! An exchange ends at the head of the response. Then `outgoing` holds the unsent rest and `incoming` the unread rest,
 //! so both serve bodies that are held whole and bodies that are streamed.
 //!
-//! One `recv` and one `send` a request. tokio's `poll_read` knows from a short read that there is no more (its
+//! One `recv` and one `send` a request, besides the `recv` by which the pool checks an idle connection. tokio's `poll_read` knows from a short read that there is no more (its
 //! `try_read` does not), so no read after the response finds nothing.
 
 pub(crate) mod body;

@@ -10,7 +10,7 @@
 //!
 //! - The engine spawns one small thread, and only while connections are open and nobody waits (`keeper`; the system's
 //!   resolver runs in one of tokio's). It spawns tasks only for HTTP/2 connections and for watching idle ones (`tend`
-//!   in `pool/idle.rs`).
+//!   in `pool/tending.rs`).
 //! - The reactor waits without tokio's cooperative budget (see `block_on` in `reactor`), and long bodies yield by
 //!   themselves. With the budget, a request of a large first wave slept until its deadline (`ruby/test/batch_test.rb`
 //!   has the wave).
