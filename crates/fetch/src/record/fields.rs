@@ -242,11 +242,14 @@ pub struct Way {
     pub url: String,
     /// How many redirects led there.
     pub followed: u32,
-    /// How many requests were sent before it.
+    /// The status of the redirect, if one led there in this run.
+    #[serde(skip)]
+    pub status: Option<u16>,
+    /// How many requests were sent before it, for whoever follows it.
     pub attempts: u32,
-    /// Whether the request became a GET.
+    /// Whether the request became a GET on the way: its body, and what describes that, stay behind.
     pub is_get: bool,
-    /// Whether another origin was on the way.
+    /// Whether another origin was on the way. Then credentials are not sent any more.
     pub has_left: bool,
 }
 

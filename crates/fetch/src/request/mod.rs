@@ -16,14 +16,14 @@ use uuid::Uuid;
 
 use self::headers::headers;
 use self::hosts::{HostHeaders, Own};
-pub use self::onward::{Onward, RedirectLimits, Step, next_page, step};
+pub use self::onward::{RedirectLimits, Step, Unfetched, next_page, step};
 use self::parts::Text;
 pub use self::rendered::{Rendered, digest_of};
 pub use self::robots::Naming;
 use crate::error::{Error, Result};
 use crate::job::{Hosts, RequestSettings, ResultSettings, split_header};
 use crate::plan::Content;
-use crate::record::{Columns, URL, listed};
+use crate::record::{Columns, URL, Way, listed};
 use crate::template::{Escaping, Template};
 
 /// The header that makes a repeated request count once, where the server implements it.
@@ -251,7 +251,7 @@ impl Maker {
     pub fn request_onward(
         &self,
         rendered: &Rendered<'_>,
-        onward: &Onward,
+        onward: &Way,
         number: u64,
     ) -> std::result::Result<Request, String> {
         let here = &rendered.url;
@@ -299,7 +299,7 @@ impl Maker {
 
     /// Whether a request may be sent a second time when nobody knows what became of the first (RFC 9110 §9.2.2).
     /// `onward` is where redirects led it.
-    pub fn may_repeat(&self, rendered: &Rendered<'_>, onward: Option<&Onward>) -> bool {
+    pub fn may_repeat(&self, rendered: &Rendered<'_>, onward: Option<&Way>) -> bool {
         let (is_get, has_left) =
             onward.map_or((false, false), |onward| (onward.is_get, onward.has_left));
         is_get || self.may_restart(rendered, has_left)

@@ -10,35 +10,30 @@ use url::Url;
 use super::Rendered;
 use crate::host::{Host, Whose, is_same_site};
 use crate::job::Reach;
+use crate::record::Way;
 
-/// The next URL of an input, after a redirect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Onward {
-    /// The URL.
-    pub url: String,
-    /// How many redirects led there.
-    pub followed: u32,
-    /// The status of the redirect, if one led there in this run.
-    pub status: Option<u16>,
-    /// How many requests were sent before it.
-    pub before: u32,
-    /// Whether the request became a GET on the way: its body, and what describes that, stay behind.
-    pub is_get: bool,
-    /// Whether another origin was on the way. Then credentials are not sent any more.
-    pub has_left: bool,
+/// A URL behind those before it, to which no redirect led yet.
+fn after(earlier: Option<&Way>, leaves: bool, url: String) -> Way {
+    Way {
+        has_left: leaves || earlier.is_some_and(|onward| onward.has_left),
+        is_get: earlier.is_some_and(|onward| onward.is_get),
+        url,
+        ..Way::default()
+    }
 }
 
-impl Onward {
-    /// A URL behind those before it, to which no redirect led yet.
-    fn after(earlier: Option<&Onward>, leaves: bool, url: String) -> Onward {
-        Onward {
-            has_left: leaves || earlier.is_some_and(|onward| onward.has_left),
-            is_get: earlier.is_some_and(|onward| onward.is_get),
-            followed: 0,
-            status: None,
-            before: 0,
-            url,
-        }
+/// A URL that is not fetched, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfetched {
+    /// Why not.
+    pub why: String,
+    /// The URL, if there is one that may be shown.
+    pub url: Option<String>,
+}
+
+impl From<String> for Unfetched {
+    fn from(why: String) -> Unfetched {
+        Unfetched { why, url: None }
     }
 }
 
@@ -48,11 +43,11 @@ pub enum Step {
     /// No step: this is the final response.
     Stay,
     /// This URL.
-    To(Onward),
-    /// A URL that is not fetched, and why.
-    Refused(Option<String>, String),
+    To(Way),
+    /// A URL that is not fetched.
+    Refused(Unfetched),
     /// The same, where the redirect itself may be the answer to a request that acts: a failure would be sent again.
-    Response(Option<String>, String),
+    Response(Unfetched),
 }
 
 /// Which redirects are followed.
@@ -70,7 +65,7 @@ pub fn step<'a>(
     status: u16,
     fields: impl Iterator<Item = (&'a str, &'a [u8])>,
     rendered: &Rendered<'_>,
-    earlier: Option<&Onward>,
+    earlier: Option<&Way>,
     limits: RedirectLimits,
 ) -> Step {
     if !Redirect::is_one(status) {
@@ -80,7 +75,7 @@ pub fn step<'a>(
     let (here, there, url) = match target(fields, here) {
         Ok(Some(target)) => target,
         Ok(None) => return Step::Stay,
-        Err(why) => return Step::Refused(None, why),
+        Err(why) => return Step::Refused(why.into()),
     };
     let followed = earlier.map_or(0, |onward| onward.followed);
     let method = match earlier {
@@ -93,13 +88,15 @@ pub fn step<'a>(
         let why = format!(
             "the redirect is not followed: after a {status}, a {method} would go on as a GET without its body"
         );
-        return Step::Response(is_public.then_some(url), why);
+        let url = is_public.then_some(url);
+        return Step::Response(Unfetched { why, url });
     }
     if let Some(why) = refusal(&here, &there, followed, limits) {
-        return Step::Refused(is_public.then_some(url), why);
+        let url = is_public.then_some(url);
+        return Step::Refused(Unfetched { why, url });
     }
-    let next = Onward::after(earlier, here.origin() != there.origin(), url);
-    Step::To(Onward {
+    let next = after(earlier, here.origin() != there.origin(), url);
+    Step::To(Way {
         is_get: next.is_get || becomes_get,
         followed: followed + 1,
         status: Some(status),
@@ -114,15 +111,15 @@ pub fn step<'a>(
 pub fn next_page(
     found: &str,
     rendered: &Rendered<'_>,
-    earlier: Option<&Onward>,
+    earlier: Option<&Way>,
     reach: Reach,
-) -> Result<Onward, String> {
+) -> Result<Way, String> {
     let here = earlier.map_or(&*rendered.url, |onward| &onward.url);
     let (here, there, url) =
         resolve(here, found).ok_or_else(|| format!("{found:?} is not a URL"))?;
     match refusal(&here, &there, 0, RedirectLimits { most: 1, reach }) {
         Some(why) => Err(why),
-        None => Ok(Onward::after(earlier, here.origin() != there.origin(), url)),
+        None => Ok(after(earlier, here.origin() != there.origin(), url)),
     }
 }
 
@@ -187,7 +184,7 @@ fn refusal(here: &Url, there: &Url, followed: u32, limits: RedirectLimits) -> Op
 /// Of its own headers only public ones leave its origin, as with those that all requests have.
 pub(super) fn rendered<'a>(
     rendered: &'a Rendered<'a>,
-    onward: &'a Onward,
+    onward: &'a Way,
     template: &hecaton::Template,
 ) -> Rendered<'a> {
     let goes = |name: &str| {
@@ -228,7 +225,7 @@ mod tests {
     fn step(
         (status, location): (u16, Option<&[u8]>),
         rendered: &Rendered<'_>,
-        earlier: Option<&Onward>,
+        earlier: Option<&Way>,
         most: u32,
     ) -> Step {
         let fields = location.into_iter().map(|value| ("location", value));
@@ -246,12 +243,12 @@ mod tests {
         RedirectLimits { most: 5, reach }
     }
 
-    fn rendered<'a>(original: &'a Rendered<'a>, onward: &'a Onward) -> Rendered<'a> {
+    fn rendered<'a>(original: &'a Rendered<'a>, onward: &'a Way) -> Rendered<'a> {
         let template = hecaton::Template::new(&hecaton::Defaults::default()).unwrap();
         super::rendered(original, onward, &template)
     }
 
-    fn to(step: Step) -> Onward {
+    fn to(step: Step) -> Way {
         match step {
             Step::To(onward) => onward,
             other => panic!("{other:?}"),
@@ -322,7 +319,7 @@ mod tests {
                 match statuses.contains(&status) {
                     true => drop(to(next)),
                     false => assert!(
-                        matches!(&next, Step::Response(Some(url), why) if url == "http://a.example/z" && why.contains("not followed")),
+                        matches!(&next, Step::Response(it) if it.url.as_deref() == Some("http://a.example/z") && it.why.contains("not followed")),
                         "{method} {status}: {next:?}"
                     ),
                 }
@@ -331,7 +328,10 @@ mod tests {
         // Not even where it would not be followed for another reason: whoever sends it again may act twice.
         let post = request("POST", "http://a.example/");
         let far = step((302, Some(b"http://u:p@b.example/")), &post, None, 0);
-        assert!(matches!(far, Step::Response(None, _)), "{far:?}");
+        assert!(
+            matches!(&far, Step::Response(it) if it.url.is_none()),
+            "{far:?}"
+        );
         // A POST that became a GET is followed as a GET.
         let got = to(step((303, Some(b"/got")), &post, None, 5));
         to(step((302, Some(b"/on")), &post, Some(&got), 5));
@@ -347,7 +347,9 @@ mod tests {
             super::step(302, fields.into_iter(), &original, None, limits(Reach::Any))
         };
         assert_eq!(&*to(twice(b"/a")).url, "http://a.example/a");
-        assert!(matches!(twice(b"/b"), Step::Refused(None, why) if why.contains("disagree")));
+        assert!(
+            matches!(twice(b"/b"), Step::Refused(it) if it.url.is_none() && it.why.contains("disagree"))
+        );
     }
 
     #[test]
@@ -371,7 +373,7 @@ mod tests {
         ] {
             let refused = step(far, Reach::Site);
             assert!(
-                matches!(&refused, Step::Refused(Some(_), why) if why.contains("--redirects-to any")),
+                matches!(&refused, Step::Refused(it) if it.url.is_some() && it.why.contains("--redirects-to any")),
                 "{refused:?}"
             );
             to(step(far, Reach::Any));
@@ -401,7 +403,7 @@ mod tests {
             (b"/a\tb", "control character"),
         ] {
             match step((301, Some(location)), &original, None, 5) {
-                Step::Refused(url, why) => {
+                Step::Refused(Unfetched { url, why }) => {
                     assert!(why.contains(word), "{why}");
                     assert!(!why.contains("hidden") && !url.unwrap_or_default().contains("hidden"));
                 }
@@ -410,11 +412,13 @@ mod tests {
         }
         let encoded = to(step((301, Some(b"/caf\xe9")), &original, None, 5));
         assert_eq!(encoded.url, "https://a.example/caf%e9");
-        let mut way: Option<Onward> = None;
+        let mut way: Option<Way> = None;
         for _ in 0..3 {
             way = Some(to(step((302, Some(b"/")), &original, way.as_ref(), 3)));
         }
         let end = step((302, Some(b"/")), &original, way.as_ref(), 3);
-        assert!(matches!(end, Step::Refused(Some(_), why) if why.contains("allowed 3")));
+        assert!(
+            matches!(end, Step::Refused(it) if it.url.is_some() && it.why.contains("allowed 3"))
+        );
     }
 }

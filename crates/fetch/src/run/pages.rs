@@ -8,7 +8,8 @@ use hecaton::Response;
 use super::part::Pending;
 use crate::error::{Error, Result};
 use crate::job::{BodyStorage, Job, Reach};
-use crate::request::{Onward, Rendered, digest_of, next_page};
+use crate::record::Way;
+use crate::request::{Rendered, Unfetched, digest_of, next_page};
 use crate::segment::Pages;
 use crate::take::{Found, Next};
 
@@ -24,23 +25,9 @@ pub enum Following {
     /// Nothing: it is the last.
     Nothing,
     /// This page.
-    Page(Onward),
+    Page(Way),
     /// A page that is not fetched.
     Refused(Unfetched),
-}
-
-/// A next page that is not fetched.
-pub struct Unfetched {
-    /// Why.
-    pub why: String,
-    /// Its URL, if that is known.
-    pub url: Option<String>,
-}
-
-impl From<String> for Unfetched {
-    fn from(why: String) -> Unfetched {
-        Unfetched { why, url: None }
-    }
 }
 
 impl Paging {
@@ -99,7 +86,7 @@ impl Paging {
         rendered: &Rendered<'_>,
         pending: &Pending,
         pages: &mut Pages,
-    ) -> std::result::Result<Option<Onward>, Unfetched> {
+    ) -> std::result::Result<Option<Way>, Unfetched> {
         let links = response.headers();
         let links = links.filter(|(name, _)| name.eq_ignore_ascii_case("link"));
         let content_type = response.header("content-type");

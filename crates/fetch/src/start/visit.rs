@@ -8,7 +8,8 @@ use std::time::{Instant, SystemTime};
 use hecaton::{Client, Request, Response, Streaming};
 
 use crate::job::{Pace, Reach};
-use crate::request::{Naming, Onward, RedirectLimits, Rendered, Step, step};
+use crate::record::Way;
+use crate::request::{Naming, RedirectLimits, Rendered, Step, step};
 use crate::run::{Clients, End, Left, Purpose, Referrer, Then, fate, unrequested, wait};
 
 /// Redirects that are followed.
@@ -96,7 +97,7 @@ impl Visitor<'_> {
             headers: Vec::new(),
             body: None,
         };
-        let mut earlier: Option<Onward> = None;
+        let mut earlier: Option<Way> = None;
         let mut is_own = self.clients.wrote(url);
         loop {
             let here = earlier.as_ref().map_or(url, |onward| &onward.url);
@@ -106,8 +107,8 @@ impl Visitor<'_> {
             let (status, headers) = (came.status(), came.headers());
             match step(status, headers, &rendered, earlier.as_ref(), LIMITS) {
                 Step::Stay => return Ok(came),
-                Step::Refused(_, why) | Step::Response(_, why) => {
-                    let why = format!("a redirect is not followed: {why}");
+                Step::Refused(it) | Step::Response(it) => {
+                    let why = format!("a redirect is not followed: {}", it.why);
                     return Err(Unvisited::lasting(why));
                 }
                 Step::To(onward) => {

@@ -234,7 +234,7 @@ impl Driver<'_> {
         let waits = overrun.map(|overrun| now - overrun.since);
         Left {
             is_down: hosts.is_down(flight.host),
-            has_tries: pending.tries() <= pace.retries && hosts.may_retry(flight.host),
+            has_tries: pending.tries < pace.retries && hosts.may_retry(flight.host),
             has_time: waits.is_none_or(|waits| waits < pace.wait_out)
                 && !hosts.is_given_up(flight.host),
             has_host: overrun.is_some_and(|at| hosts.has_worked_since(flight.host, at.last)),
@@ -276,10 +276,10 @@ impl Driver<'_> {
             }
             Then::Fewer => part.later(host, pending, now + wait(1)),
             Then::Wait => part.put_back(host, pending),
-            Then::Now | Then::OtherProxy => part.resume(host, pending),
+            Then::Now | Then::OtherProxy => part.queue_first(host, pending),
             Then::Reconnect => {
                 pending.has_reconnected = true;
-                part.resume(host, pending);
+                part.queue_first(host, pending);
             }
         }
     }

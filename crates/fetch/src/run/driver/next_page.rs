@@ -1,7 +1,8 @@
 //! The next page of an input: queued at its host, behind what waits there.
 
 use crate::record::Outcome;
-use crate::request::{Onward, Rendered};
+use crate::record::Way;
+use crate::request::Rendered;
 use crate::run::line::Unsent;
 use crate::run::part::{Pending, Unfollowed};
 use crate::segment::Pages;
@@ -14,7 +15,7 @@ impl Driver<'_> {
         &mut self,
         flight: Flight,
         index: usize,
-        onward: Onward,
+        onward: Way,
         pages: Pages,
         rendered: &Rendered<'_>,
     ) {

@@ -8,7 +8,8 @@ use hecaton::{InParts, Outcome, Part, Request, grown};
 use super::{Driver, Flight};
 use crate::job::Reach;
 use crate::plan::Content;
-use crate::request::{Naming, Onward, RedirectLimits, Rendered, Step, step};
+use crate::record::Way;
+use crate::request::{Naming, RedirectLimits, Rendered, Step, step};
 use crate::robots::{MOST, Robots};
 use crate::run::batches::Batches;
 use crate::run::unrequested;
@@ -71,7 +72,7 @@ pub(super) fn request(
 /// Where the file is instead, if the response is a redirect that may be followed. RFC 9309 §2.3.1.2 requires five of
 /// them, to any host. The rules of redirects hold here too: none leads from https to http, or from a stranger into
 /// one's own network.
-fn leads(flight: &Flight, outcome: &Outcome) -> Option<Onward> {
+fn leads(flight: &Flight, outcome: &Outcome) -> Option<Way> {
     let response = outcome.as_ref().ok()?;
     let Content::Url(url) = &flight.pending.planned.held else {
         return None;

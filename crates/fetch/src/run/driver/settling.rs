@@ -10,7 +10,7 @@ use super::{Driver, Flight};
 use crate::error::Result;
 use crate::plan::Way;
 use crate::record::Outcome;
-use crate::request::{Onward, RedirectLimits, Rendered, Step, step};
+use crate::request::{RedirectLimits, Rendered, Step, Unfetched, step};
 use crate::run::keep::{Arrived, Keeper};
 use crate::run::line::{KeptResponse, RecordWriter, Tried, TriedRequest};
 use crate::run::pages::Following;
@@ -46,12 +46,12 @@ impl Driver<'_> {
         let mut tried = self.tried(&last.flight);
         match self.leads(&last) {
             Step::Stay => self.record(last, tried, None),
-            Step::Response(url, why) => {
+            Step::Response(Unfetched { url, why }) => {
                 tried.location = url;
                 tried.unfollowed = (self.job.network.redirects > 0).then_some(why);
                 self.record(last, tried, None)
             }
-            Step::Refused(url, why) => {
+            Step::Refused(Unfetched { url, why }) => {
                 tried.location = url;
                 // If no redirects are to be followed, the redirect is recorded as the response.
                 let refused = (self.job.network.redirects > 0).then_some(why);
@@ -103,7 +103,7 @@ impl Driver<'_> {
     }
 
     /// Queues the request that a redirect leads to, or records why it is not sent here.
-    fn follow_redirect(&mut self, last: Last<'_>, onward: Onward, tried: Tried) -> Result<()> {
+    fn follow_redirect(&mut self, last: Last<'_>, onward: Way, tried: Tried) -> Result<()> {
         let Last {
             flight,
             index,
@@ -123,7 +123,8 @@ impl Driver<'_> {
         let why = match why {
             Unfollowed::Refused(why) => why,
             Unfollowed::OtherPart(onward) => {
-                let way = way(&onward, pending.attempts);
+                let attempts = pending.attempts;
+                let way = Way { attempts, ..onward };
                 let request = TriedRequest {
                     planned: &pending.planned,
                     rendered: &rendered,
@@ -184,8 +185,7 @@ impl Driver<'_> {
                 self.follow_page(flight, index, onward, pages, &rendered);
             } else {
                 // In the same frame as the record of the page, so that no crash comes between them.
-                let way = way(&onward, 0);
-                leave_to_others(part, &mut self.records, &request, outcome, &way);
+                leave_to_others(part, &mut self.records, &request, outcome, &onward);
             }
             return Ok(());
         }
@@ -218,17 +218,6 @@ fn received(outcome: &hecaton::Outcome, body: &Stored) -> u64 {
         (Stored::Whole(arrived), Ok(response)) => arrived.length(response),
         (_, Ok(response)) => response.body().len() as u64,
         _ => 0,
-    }
-}
-
-/// The target of a redirect after so many tries, or the next page, for whoever follows it.
-fn way(onward: &Onward, attempts: u32) -> Way {
-    Way {
-        url: onward.url.clone(),
-        followed: onward.followed,
-        attempts,
-        is_get: onward.is_get,
-        has_left: onward.has_left,
     }
 }
 
@@ -337,7 +326,7 @@ fn write(
 /// page, even if it names a next one.
 fn follow(kept: &mut KeptResponse<'_>, following: Option<&Following>) -> Option<String> {
     match following.filter(|_| kept.ok)? {
-        Following::Page(onward) => kept.next = Some(way(onward, 0)),
+        Following::Page(onward) => kept.next = Some(onward.clone()),
         Following::Refused(page) => {
             (kept.ok, kept.why) = (false, Some(page.why.clone()));
             return page.url.clone();

@@ -282,20 +282,15 @@ impl<T> Hosts<T> {
         let (may_start, rests) = (host.may_start(&health), host.rests_until(&health));
         let waits = health.waits_for_others(now);
         drop(health);
-        if !may_start {
-            self.review(number);
-        } else if rests.is_some_and(|until| until > now) {
+        match waits {
+            _ if !may_start => self.review(number),
             // Another part may have paused it, and bodies that came must be paid for.
-            self.rest(number);
-        } else if std::mem::take(&mut host.awaits_turn) && self.wait_for_turn(number, now) {
-            // Its turn comes later.
-        } else if let Some(until) = waits {
+            _ if rests.is_some_and(|until| until > now) => self.rest(number),
+            _ if host.awaits_turn && !self.has_turn(number, now) => self.rest(number),
             // If no other part sends to it, the end of one of its own makes room.
-            if self.healths.is_some() {
-                self.rest_until(number, until);
-            }
-        } else {
-            return self.hosts[number as usize].start(&self.limits, now);
+            Some(until) if self.healths.is_some() => self.rest_until(number, until),
+            Some(_) => {}
+            None => return self.hosts[number as usize].start(&self.limits, now),
         }
         None
     }
@@ -318,16 +313,15 @@ impl<T> Hosts<T> {
         }
     }
 
-    /// Before the first start: has the shards of a host begin one after the other; false if it is this one's turn.
-    fn wait_for_turn(&mut self, number: u32, now: Instant) -> bool {
+    /// Before the first start: has the shards of a host begin one after the other, and returns whether this one begins.
+    fn has_turn(&mut self, number: u32, now: Instant) -> bool {
         let host = &mut self.hosts[number as usize];
+        host.awaits_turn = false;
         let offset = host.spacing().mul_f64(self.limits.turn);
-        if offset.is_zero() {
-            return false;
+        if !offset.is_zero() {
+            host.next_slot = host.next_slot.max(Some(now + offset));
         }
-        host.next_slot = host.next_slot.max(Some(now + offset));
-        self.rest(number);
-        true
+        offset.is_zero()
     }
 
     /// After a start: keeps the host from another until its rate allows it.
@@ -382,12 +376,12 @@ impl<T> Hosts<T> {
             let host = &mut self.hosts[number as usize];
             // It may rest on, for another reason, or because another part found it down.
             let until = host.not_before(&host.health.get());
-            match until.is_some_and(|until| until > now) {
-                true if self.healths.is_some() || host.bandwidth.is_some() => self.rest(number),
-                is_early => {
-                    host.is_resting = is_early;
-                    host.was_awaited = !host.waiting.is_empty();
-                }
+            let is_early = until.is_some_and(|until| until > now);
+            if is_early && (self.healths.is_some() || host.bandwidth.is_some()) {
+                self.rest(number);
+            } else {
+                host.is_resting = is_early;
+                host.was_awaited = !host.waiting.is_empty();
             }
             self.review(number);
             self.may_be_idle(number);

@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use crate::plan::{Content, Planned, Way};
-use crate::request::Onward;
 use crate::run::line::Sent;
 use crate::segment::Pages;
 
@@ -15,8 +14,8 @@ pub struct Pending {
     pub cursor: u16,
     /// How often it was tried.
     pub attempts: u32,
-    /// How many of these tries do not count, because its host was down for all, or overrun.
-    pub put_back: u32,
+    /// How many earlier tries of its current URL count. Those do not whose host was down for all, or overrun.
+    pub tries: u32,
     /// How its host said that it is overrun, without another answer.
     pub overrun: Option<Overrun>,
     /// How often its connection was refused beside others, without counting as a try.
@@ -38,7 +37,7 @@ pub struct Pending {
     /// The length of its body, as a response said first.
     pub total: Option<u64>,
     /// Where redirects led it, if they did.
-    pub onward: Option<Box<Onward>>,
+    pub onward: Option<Box<Way>>,
     /// The pages that it has had, if it is at a further one.
     pub pages: Option<Box<Pages>>,
 }
@@ -62,9 +61,8 @@ const OF_A_PAGE: usize = 16;
 
 impl Pending {
     /// A redirect or a page led to this URL, whose host may be the user's own. Forgets what the last host did.
-    pub fn lead_to(&mut self, mut onward: Onward, is_own: bool) {
-        (onward.before, self.put_back) = (self.attempts, 0);
-        (self.overrun, self.refused, self.has_reconnected) = (None, 0, false);
+    pub fn lead_to(&mut self, onward: Way, is_own: bool) {
+        (self.tries, self.overrun, self.refused, self.has_reconnected) = (0, None, 0, false);
         self.is_own = is_own;
         self.onward = Some(Box::new(onward));
     }
@@ -75,7 +73,7 @@ impl Pending {
             planned,
             cursor,
             attempts: 0,
-            put_back: 0,
+            tries: 0,
             overrun: None,
             refused: 0,
             has_reconnected: false,
@@ -115,21 +113,10 @@ impl Pending {
 
     /// One whose redirects an earlier round followed as far as this.
     pub fn on(way: Option<Way>, planned: Planned, cursor: u16) -> Pending {
-        let pending = Pending::new(planned, cursor);
-        match way {
-            None => pending,
-            Some(way) => Pending {
-                attempts: way.attempts,
-                onward: Some(Box::new(Onward {
-                    url: way.url,
-                    followed: way.followed,
-                    status: None,
-                    before: way.attempts,
-                    is_get: way.is_get,
-                    has_left: way.has_left,
-                })),
-                ..pending
-            },
+        Pending {
+            attempts: way.as_ref().map_or(0, |way| way.attempts),
+            onward: way.map(Box::new),
+            ..Pending::new(planned, cursor)
         }
     }
 
@@ -148,12 +135,6 @@ impl Pending {
             page: self.pages.as_ref().map(|pages| 1 + pages.number),
             has_acted: self.has_acted(),
         }
-    }
-
-    /// How often its current URL was tried. The last try of each earlier URL was its redirect.
-    pub fn tries(&self) -> u32 {
-        let before = self.onward.as_ref().map_or(0, |onward| onward.before);
-        self.attempts - before - self.put_back
     }
 
     /// About how many bytes of memory it takes.

@@ -10,7 +10,7 @@ use super::{FRAME, OpenPart, Pending};
 use crate::error::{Error, Result};
 use crate::plan::{InputFile, Planned, Way};
 use crate::record::Outcome;
-use crate::request::{Maker, Onward, Rendered};
+use crate::request::{Maker, Rendered};
 use crate::robots::Robots;
 use crate::run::hosts::Next;
 use crate::run::line::{RecordWriter, Sent, Unsent};
@@ -38,7 +38,7 @@ pub enum Unfollowed {
     /// Nobody may follow it.
     Refused(String),
     /// Another part keeps the limits of its host.
-    OtherPart(Onward),
+    OtherPart(Way),
 }
 
 /// The tools for reading inputs.
@@ -87,35 +87,28 @@ impl OpenPart {
     }
 
     /// Queues one again, from then on.
-    pub fn again(&mut self, host: u32, pending: Pending, at: Instant) {
+    pub fn again(&mut self, host: u32, mut pending: Pending, at: Instant) {
+        pending.tries += 1;
         self.groups.joined(&pending);
         self.hosts.again(host, pending, at);
     }
 
     /// Queues one again, from then on: its try does not count, because its host was overrun or refused it.
-    pub fn later(&mut self, host: u32, mut pending: Pending, at: Instant) {
-        pending.put_back += 1;
+    pub fn later(&mut self, host: u32, pending: Pending, at: Instant) {
         self.groups.joined(&pending);
         self.hosts.later(host, pending, at);
     }
 
     /// Queues one until its host, which is down, is back: its try does not count. What opens the gate of its host stays
     /// in front.
-    pub fn put_back(&mut self, host: u32, mut pending: Pending) {
+    pub fn put_back(&mut self, host: u32, pending: Pending) {
         match pending.is_robots {
-            true => self.resume(host, pending),
+            true => self.queue_first(host, pending),
             false => {
-                pending.put_back += 1;
                 self.groups.joined(&pending);
                 self.hosts.put_back(host, pending);
             }
         }
-    }
-
-    /// Queues one before the others of its host, because its last try was none.
-    pub fn resume(&mut self, host: u32, mut pending: Pending) {
-        pending.put_back += 1;
-        self.queue_first(host, pending);
     }
 
     /// How many groups of hosts are read side by side.
@@ -133,7 +126,8 @@ impl OpenPart {
         self.hosts.push(host, pending);
     }
 
-    pub(super) fn queue_first(&mut self, host: u32, pending: Pending) {
+    /// Queues one before the others of its host.
+    pub fn queue_first(&mut self, host: u32, pending: Pending) {
         self.groups.joined(&pending);
         self.hosts.push_front(host, pending);
     }
@@ -293,7 +287,7 @@ impl OpenPart {
     pub fn follow(
         &mut self,
         mut pending: Pending,
-        onward: Onward,
+        onward: Way,
         rendered: &Rendered<'_>,
         writer: &mut RecordWriter,
     ) -> std::result::Result<(), Box<(Pending, Unfollowed)>> {

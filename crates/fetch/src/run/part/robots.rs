@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use super::{OpenPart, Pending, Reading};
 use crate::plan::Content;
-use crate::request::{Maker, Onward};
+use crate::record::Way;
+use crate::request::Maker;
 use crate::robots::{PATH, Robots};
 use crate::run::hosts::Gate;
 use crate::run::line::{RecordWriter, Unsent};
@@ -114,7 +115,7 @@ impl OpenPart {
     }
 
     /// Requests the URL that a host's robots.txt was redirected to, still before anything else of the host.
-    pub fn follow_robots(&mut self, host: u32, from: &Pending, onward: Onward) {
+    pub fn follow_robots(&mut self, host: u32, from: &Pending, onward: Way) {
         let (url, is_own) = match &from.planned.held {
             Content::Url(url) => (&**url, from.is_own),
             _ => ("", false),
