@@ -126,7 +126,7 @@ impl Condition {
     /// Whether only the client's caller knows the fact.
     pub fn is_claimed(&self) -> bool {
         let last = self.fact.rsplit('.').next().unwrap_or_default();
-        !self.fact.contains(".field.") && super::facts::CLAIMED.contains(&last)
+        !self.fact.contains(".field.") && super::fact_names::CLAIMED.contains(&last)
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod catalogue;
 mod condition;
-pub mod facts;
+pub mod fact_names;
 mod secure;
 mod step;
 mod verdict;
@@ -360,12 +360,12 @@ impl Case {
 
     fn check_fact(&self, fact: &str) -> Result<()> {
         let known = match fact.split_once('.') {
-            None => facts::OF_RUN.contains(&fact),
+            None => fact_names::OF_RUN.contains(&fact),
             Some((call, rest)) => self.call(call).is_some_and(|call| {
                 let known = |stop: &str| stop == "connect" || call.stops.contains_key(stop);
                 let stop = rest.split_once('.').filter(|(stop, _)| known(stop));
                 let rest = stop.map_or(rest, |(_, rest)| rest);
-                facts::OF_CALL.contains(&rest) || rest.starts_with("field.")
+                fact_names::OF_CALL.contains(&rest) || rest.starts_with("field.")
             }),
         };
         if !known {

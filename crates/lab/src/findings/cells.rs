@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::family::Family;
 use super::processes::Sample;
 use super::stats::{Estimate, ratio_of};
+use super::ties::Family;
 use crate::plan::Cell;
 use crate::run::Round;
 

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::cells::{Cells, seconds};
-use super::family::Family;
 use super::rows::Row;
 use super::rules::rejection;
 use super::stats::{Estimate, median, percentile};
+use super::ties::Family;
 use super::words::{interval, percent, times};
 use crate::plan::{Cell, Control, Load};
 

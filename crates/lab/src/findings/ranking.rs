@@ -2,10 +2,10 @@
 
 use super::cells::{Cells, seconds};
 use super::controls::{Group, of_groups};
-use super::family::Family;
 use super::noise::noisy;
 use super::rows::Row;
 use super::stats::{Estimate, FEWEST_PAIRS, median};
+use super::ties::Family;
 use super::warmth;
 use super::words::{interval, listed, plural, times};
 use crate::run::{Round, Start};
