@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use hecaton_fetch::job::Job;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::run::{Observer, Options, Snapshot};
-use hecaton_fetch::segment::{Batch, Writer, claim};
+use hecaton_fetch::segment::{Lines, Writer, claim};
 use hecaton_fetch::start::{Started, prepare};
 use peak_alloc::PeakAlloc;
 
@@ -72,7 +72,7 @@ fn record(folder: &Folder, inputs: u64) {
         };
         let text = some.iter().map(line).collect::<String>().into_bytes();
         let archive = None;
-        writer.lines(0, Batch { text, archive });
+        writer.lines(0, Lines { text, archive });
     }
     assert!(writer.end().is_empty());
 }

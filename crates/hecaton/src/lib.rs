@@ -95,9 +95,11 @@ pub use content::growing::grown;
 #[doc(hidden)]
 pub use message::reference::{join, resolve};
 #[doc(hidden)]
+pub use message::retry::retry_after;
+#[doc(hidden)]
 pub use message::template::is_public;
 #[doc(hidden)]
-pub use message::words::without_os_numbers;
+pub use message::words::{hexadecimal, without_os_numbers};
 pub use pool::stats::Stats;
 #[doc(hidden)]
 pub use runtime::descriptors::forget_inherited_late;

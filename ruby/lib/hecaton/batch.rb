@@ -37,7 +37,11 @@ module Hecaton
 
     # How many further clients are kept for their next requests; the one that came first is forgotten for another.
     MOST_GUESTS = 64
-    private_constant :MOST_GUESTS
+    # Values of each request that the engine has handed back: its Pending, and three of its outcome.
+    ENDED = 4
+    # Values of each part of a response: its Pending, the status if it is a head, and its content.
+    PART = 3
+    private_constant :MOST_GUESTS, :ENDED, :PART
 
     # For Client#batch, which is the way to one. must_time: whether a request needs a client or a timeout of its own.
     def initialize(native, client, request_builder, response_builder, features, must_time: false)
@@ -47,11 +51,11 @@ module Hecaton
       @plain &&= !must_time
       @guests = nil # the ways of further clients, once there are any
       @aborts = 0
-      @ended = [] # what the engine has handed back, four values a request
+      @ended = [] # what the engine has handed back
       @reported = 0 # up to this index their callbacks were called
       @responses = @errors = 0 # how many ended how
       @needing = [] # those whose body the engine needs more of
-      @parts = [] # heads and pieces of bodies that were not reported yet, three values each
+      @parts = [] # heads and pieces of bodies that were not reported yet
       @has_hook_calls = !native.is_a?(Native::Batch) # Interceptors are called through the engine.
     end
 
@@ -80,7 +84,7 @@ module Hecaton
     end
 
     # Requests that are queued, or in flight, or have ended without their callbacks having been called.
-    def size = @native.size + (@ended.empty? ? 0 : (@ended.size - @reported) / 4) + (@deferral ? @deferral.size : 0)
+    def size = @native.size + (@ended.empty? ? 0 : (@ended.size - @reported) / ENDED) + (@deferral ? @deferral.size : 0)
 
     # Without what came, which may be secret.
     def inspect = "#<Hecaton::Batch of #{size} requests>"
@@ -125,13 +129,13 @@ module Hecaton
 
     # For adapters: the request whose callbacks were called last, or were about to be when an interrupt left `step`. nil
     # after a `step` that was not left.
-    def last_called = (@ended[@reported - 4] if @reported.positive?)
+    def last_called = (@ended[@reported - ENDED] if @reported.positive?)
 
     # For adapters: a request that has no callback, nil if each has one.
     def without_callback = [*@native.held, *@deferral&.pendings].find { |pending| !pending.callback? }
 
     # For adapters: last_called is nil from now on, until the next is called.
-    def forget_last_called = (@ended[@reported - 4] = nil if @reported.positive?)
+    def forget_last_called = (@ended[@reported - ENDED] = nil if @reported.positive?)
 
     # For adapters: reads no more of the body of this request, in its on_body. Its outcome is a Response.
     def enough(pending) = @target.enough(pending)
@@ -305,7 +309,7 @@ module Hecaton
         break unless request
 
         status ? request.head(builder_of(request).head(status, content, request.strict)) : request.piece(content)
-        @parts.shift(3) if @parts[2].equal?(content)
+        @parts.shift(PART) if @parts[2].equal?(content)
       end
     end
 
@@ -327,11 +331,11 @@ module Hecaton
       request.finish(outcome)
       return unless @ended[at].equal?(request) # The code of a feature, a token or a callback has aborted the batch.
 
-      @reported = at + 4 # Before the callback, which is called once at most.
+      @reported = at + ENDED # Before the callback, which is called once at most.
       count(request.outcome)
       # A response of a feature has no status here. Its head was not reported before.
       builder.announce(request.verb, outcome, (request if ended[at + 1])) if builder.observed?
-      request.call_back if @reported == at + 4
+      request.call_back if @reported == at + ENDED
     end
 
     # Nil: the request is sent once more. Most outcomes are a Response, which costs less to see than that it is no Error.
@@ -366,7 +370,7 @@ module Hecaton
       Thread.handle_interrupt(Object => :never) do
         queued, started = @native.clear(@ended)
         queued += @deferral.clear if @deferral
-        ends = @ended.drop(@reported).each_slice(4).map { |request, *values| [request, builder_of(request).outcome(*values, request.strict)] }
+        ends = @ended.drop(@reported).each_slice(ENDED).map { |request, *values| [request, builder_of(request).outcome(*values, request.strict)] }
         @aborts += 1
         @ended = [] # Not cleared: `hand_on` may be reading it.
         forget

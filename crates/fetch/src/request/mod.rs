@@ -36,7 +36,7 @@ const NOBODY: &str = "http://nobody.invalid/";
 pub struct Maker {
     /// The headers that all requests have.
     defaults: Arc<hecaton::Template>,
-    /// Those of them that go where redirects lead: `[at its origin, elsewhere][as it was, became a GET]`.
+    /// The headers of all requests that go where redirects lead: `[at its origin, elsewhere][as it was, became a GET]`.
     onward: [[Arc<hecaton::Template>; 2]; 2],
     /// None: the column `url` as it is.
     url: Option<Text>,
@@ -305,8 +305,13 @@ impl Maker {
         is_get || self.may_restart(rendered, has_left)
     }
 
+    /// Whether a request that must not be repeated has become the GET of what came of it.
+    pub fn has_acted(&self, rendered: &Rendered<'_>, onward: Option<&Way>) -> bool {
+        onward.is_some_and(|way| way.is_get && !self.may_restart(rendered, way.has_left))
+    }
+
     /// Whether the request of an input may be sent a second time. Its key stays behind when it leaves its origin.
-    pub fn may_restart(&self, rendered: &Rendered<'_>, has_left: bool) -> bool {
+    fn may_restart(&self, rendered: &Rendered<'_>, has_left: bool) -> bool {
         const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
         (self.keys_of.is_some() && !has_left) || IDEMPOTENT.contains(&&*rendered.method)
     }

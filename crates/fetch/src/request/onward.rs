@@ -46,8 +46,6 @@ pub enum Step {
     To(Way),
     /// A URL that is not fetched.
     Refused(Unfetched),
-    /// The same, where the redirect itself may be the answer to a request that acts: a failure would be sent again.
-    Response(Unfetched),
 }
 
 /// Which redirects are followed.
@@ -78,20 +76,17 @@ pub fn step<'a>(
         Err(why) => return Step::Refused(why.into()),
     };
     let followed = earlier.map_or(0, |onward| onward.followed);
-    let method = match earlier {
-        Some(onward) if onward.is_get => "GET",
-        _ => &*rendered.method,
-    };
+    let is_get = earlier.is_some_and(|onward| onward.is_get);
+    let method = if is_get { "GET" } else { &*rendered.method };
     let becomes_get = Redirect::becomes_get(status, method);
     let is_public = there.username().is_empty() && there.password().is_none();
-    if becomes_get && status != 303 {
-        let why = format!(
+    let why = match becomes_get && status != 303 {
+        true => Some(format!(
             "the redirect is not followed: after a {status}, a {method} would go on as a GET without its body"
-        );
-        let url = is_public.then_some(url);
-        return Step::Response(Unfetched { why, url });
-    }
-    if let Some(why) = refusal(&here, &there, followed, limits) {
+        )),
+        false => refusal(&here, &there, followed, limits),
+    };
+    if let Some(why) = why {
         let url = is_public.then_some(url);
         return Step::Refused(Unfetched { why, url });
     }
@@ -319,17 +314,17 @@ mod tests {
                 match statuses.contains(&status) {
                     true => drop(to(next)),
                     false => assert!(
-                        matches!(&next, Step::Response(it) if it.url.as_deref() == Some("http://a.example/z") && it.why.contains("not followed")),
+                        matches!(&next, Step::Refused(it) if it.url.as_deref() == Some("http://a.example/z") && it.why.contains("not followed")),
                         "{method} {status}: {next:?}"
                     ),
                 }
             }
         }
-        // Not even where it would not be followed for another reason: whoever sends it again may act twice.
+        // This is the reason also where there are others.
         let post = request("POST", "http://a.example/");
         let far = step((302, Some(b"http://u:p@b.example/")), &post, None, 0);
         assert!(
-            matches!(&far, Step::Response(it) if it.url.is_none()),
+            matches!(&far, Step::Refused(it) if it.url.is_none() && it.why.contains("as a GET")),
             "{far:?}"
         );
         // A POST that became a GET is followed as a GET.

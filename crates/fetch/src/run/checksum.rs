@@ -1,6 +1,6 @@
 //! Checksums of bodies: recorded with `--sha256` and `--md5`, and compared with a column of the input with `--verify`.
 
-use std::fmt::Write as _;
+use hecaton::hexadecimal;
 
 use crate::error::{Error, Result};
 use crate::job::ResultSettings;
@@ -28,7 +28,7 @@ pub struct Checksums {
 }
 
 impl Checksums {
-    /// Those of a job.
+    /// The checksums of a job.
     ///
     /// # Errors
     /// When `verify` names no algorithm or no column.
@@ -110,11 +110,4 @@ impl Checksums {
             )
         })
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 
 use hecaton::{Kind, Outcome, Phase, Reason};
 
-use super::hosts::Ended;
+use super::hosts::HostSign;
 
 /// What a request is for. A further page and the target of a redirect end as their inputs do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Purpose {
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum End {
+pub enum AttemptEnd {
     /// With a response, and its `Retry-After` if it had one.
     Status(u16, Option<Duration>),
     /// With a failure.
@@ -75,7 +75,7 @@ pub enum Then {
     Apart,
     /// Again when its host allows, without counting as a try, until `wait_out` has passed.
     Later,
-    /// Again at once, without counting as a try.
+    /// Again before the others of its host, without counting as a try.
     Now,
     /// As `Now`, once; then as `Apart`. Its connection may have been closed for lack of use.
     Reconnect,
@@ -91,23 +91,23 @@ pub enum Then {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fate {
     /// How it counts for its host.
-    pub host: Ended,
+    pub host: HostSign,
     /// What becomes of its request.
     pub then: Then,
 }
 
 /// What is left for another try of a request.
 #[derive(Clone, Copy, Debug)]
-pub struct Left {
+pub struct Budget {
     /// Whether its host rests after failures, and will be tried again.
     pub is_down: bool,
     /// Whether its input and its host have a try left.
     pub has_tries: bool,
     /// Whether it waits for an overrun host for less than `wait_out`.
     pub has_time: bool,
-    /// Whether its host, since it said to this request that it is overrun, had a good answer to another.
+    /// Whether its host, since it said to this request that it is overrun, had an answer to another.
     pub has_host: bool,
-    /// Whether its host has others in flight, had a good answer once, and did not refuse it too often.
+    /// Whether its host has others in flight, had an answer once, and did not refuse it too often.
     pub is_crowded: bool,
     /// Whether it was sent again once on another connection.
     pub has_reconnected: bool,
@@ -115,30 +115,35 @@ pub struct Left {
     pub has_differed: bool,
 }
 
-impl End {
-    /// That of an outcome.
-    pub fn of(outcome: &Outcome, now: impl FnOnce() -> SystemTime) -> End {
+impl AttemptEnd {
+    /// The end of an attempt with this outcome.
+    pub fn of(outcome: &Outcome, now: impl FnOnce() -> SystemTime) -> AttemptEnd {
         match outcome {
-            Ok(response) => End::of_status(response.status(), response.header("retry-after"), now),
-            Err(error) => End::of_error(error),
+            Ok(response) => {
+                AttemptEnd::of_status(response.status(), response.header("retry-after"), now)
+            }
+            Err(error) => AttemptEnd::of_error(error),
         }
     }
 
-    /// That of a response with this status and this `Retry-After`. The clock is read only for the latter.
+    /// The end of an attempt that got this status and this `Retry-After`. The clock is read only for the latter.
     pub fn of_status(
         status: u16,
         retry_after: Option<&[u8]>,
         now: impl FnOnce() -> SystemTime,
-    ) -> End {
-        End::Status(status, retry_after.and_then(|value| pause(value, now())))
+    ) -> AttemptEnd {
+        AttemptEnd::Status(
+            status,
+            retry_after.and_then(|value| hecaton::retry_after(value, now())),
+        )
     }
 
-    /// That of an error.
-    pub fn of_error(error: &hecaton::Error) -> End {
+    /// The end of an attempt that failed.
+    pub fn of_error(error: &hecaton::Error) -> AttemptEnd {
         if error.reason() == Some(Reason::BuffersFull) {
-            return End::Crowded;
+            return AttemptEnd::Crowded;
         }
-        End::Failed(Failure {
+        AttemptEnd::Failed(Failure {
             kind: error.kind(),
             phase: error.phase(),
             is_passing: error.is_passing(),
@@ -148,18 +153,20 @@ impl End {
 }
 
 /// What follows an attempt that ended so. `statuses` are those that are tried again.
-pub fn fate(end: End, purpose: Purpose, may_repeat: bool, statuses: &[u16]) -> Fate {
+pub fn fate(end: AttemptEnd, purpose: Purpose, may_repeat: bool, statuses: &[u16]) -> Fate {
     let (host, then) = match end {
-        End::Status(status, pause) => (of_status(status, pause), after(status, purpose, statuses)),
-        End::Failed(failure) => of_failure(failure),
-        End::Crowded => (Ended::Well, Then::Fewer),
-        End::TooLarge => (Ended::Well, Then::Record),
-        End::Differs => (Ended::Well, Then::Once),
-        End::NotModified => (Ended::Well, Then::Again),
-        End::TooSlow => (Ended::Badly, Then::Again),
+        AttemptEnd::Status(status, pause) => {
+            (of_status(status, pause), after(status, purpose, statuses))
+        }
+        AttemptEnd::Failed(failure) => of_failure(failure),
+        AttemptEnd::Crowded => (HostSign::Well, Then::Fewer),
+        AttemptEnd::TooLarge => (HostSign::Well, Then::Record),
+        AttemptEnd::Differs => (HostSign::Well, Then::Once),
+        AttemptEnd::NotModified => (HostSign::Well, Then::Again),
+        AttemptEnd::TooSlow => (HostSign::Badly, Then::Again),
         // Only what may be repeated is continued, and a proxy lost it before its host had it.
-        End::Continued => return Fate::new(Ended::Well, Then::Now),
-        End::LostByProxy => return Fate::new(Ended::Unknown, Then::OtherProxy),
+        AttemptEnd::Continued => return Fate::new(HostSign::Well, Then::Now),
+        AttemptEnd::LostByProxy => return Fate::new(HostSign::Unknown, Then::OtherProxy),
     };
     Fate::new(host, if may_repeat { then } else { Then::Record })
 }
@@ -169,12 +176,12 @@ pub fn is_answer(status: u16) -> bool {
     !matches!(status, 429 | 502..=504 | 520..=527)
 }
 
-fn of_status(status: u16, pause: Option<Duration>) -> Ended {
+fn of_status(status: u16, pause: Option<Duration>) -> HostSign {
     match status {
-        _ if is_answer(status) => Ended::Well,
-        429 => Ended::Overrun(pause),
-        503 => Ended::Unavailable(pause),
-        _ => Ended::Badly,
+        _ if is_answer(status) => HostSign::Well,
+        429 => HostSign::Overrun(pause),
+        503 => HostSign::Unavailable(pause),
+        _ => HostSign::Badly,
     }
 }
 
@@ -190,7 +197,7 @@ fn after(status: u16, purpose: Purpose, statuses: &[u16]) -> Then {
     }
 }
 
-fn of_failure(failure: Failure) -> (Ended, Then) {
+fn of_failure(failure: Failure) -> (HostSign, Then) {
     let Failure {
         kind,
         phase,
@@ -200,29 +207,29 @@ fn of_failure(failure: Failure) -> (Ended, Then) {
     let is_stale = is_reused && matches!(phase, Phase::Send | Phase::FirstByte);
     match kind {
         // It never got a connection, for reasons of this side.
-        _ if phase == Phase::Queue => (Ended::Unknown, Then::Record),
-        Kind::Cancelled => (Ended::Unknown, Then::Record),
-        Kind::Redirect => (Ended::Well, Then::Record),
+        _ if phase == Phase::Queue => (HostSign::Unknown, Then::Record),
+        Kind::Cancelled => (HostSign::Unknown, Then::Record),
+        Kind::Redirect => (HostSign::Well, Then::Record),
         // The whole body came, and cannot be used.
-        Kind::Body if !is_passing => (Ended::Well, Then::Record),
-        Kind::Protocol if is_passing && is_stale => (Ended::Unknown, Then::Reconnect),
-        Kind::Connect | Kind::Protocol if is_passing => (Ended::Refused, Then::Apart),
+        Kind::Body if !is_passing => (HostSign::Well, Then::Record),
+        Kind::Protocol if is_passing && is_stale => (HostSign::Unknown, Then::Reconnect),
+        Kind::Connect | Kind::Protocol if is_passing => (HostSign::Refused, Then::Apart),
         // A firewall may drop what asks for a connection too many.
-        Kind::Timeout if is_passing && phase == Phase::Connect => (Ended::Refused, Then::Apart),
-        Kind::Timeout | Kind::Resolve | Kind::Body if is_passing => (Ended::Badly, Then::Again),
-        _ => (Ended::Badly, Then::Record),
+        Kind::Timeout if is_passing && phase == Phase::Connect => (HostSign::Refused, Then::Apart),
+        Kind::Timeout | Kind::Resolve | Kind::Body if is_passing => (HostSign::Badly, Then::Again),
+        _ => (HostSign::Badly, Then::Record),
     }
 }
 
 impl Fate {
-    fn new(host: Ended, then: Then) -> Fate {
+    fn new(host: HostSign, then: Then) -> Fate {
         Fate { host, then }
     }
 
     /// The pause that the host requests.
     pub fn pause(&self) -> Option<Duration> {
         match self.host {
-            Ended::Overrun(pause) | Ended::Unavailable(pause) => pause,
+            HostSign::Overrun(pause) | HostSign::Unavailable(pause) => pause,
             _ => None,
         }
     }
@@ -230,7 +237,7 @@ impl Fate {
 
 impl Then {
     /// What becomes of the request with what is left for it.
-    pub fn within(self, left: Left) -> Then {
+    pub fn within(self, left: Budget) -> Then {
         match self {
             Then::Reconnect if left.has_reconnected => Then::Apart.within(left),
             Then::Once if left.has_differed => Then::Record,
@@ -244,7 +251,7 @@ impl Then {
     }
 
     /// The same for a request that decides about many others: it is tried as long as they would wait for their host.
-    pub fn of_many(self, left: Left) -> Then {
+    pub fn of_many(self, left: Budget) -> Then {
         match self {
             Then::Record if left.has_time => Then::Later,
             Then::Wait if !left.has_time => Then::Record,
@@ -258,17 +265,6 @@ pub fn wait(attempts: u32) -> Duration {
     let whole = Duration::from_millis(200).saturating_mul(1 << attempts.min(8));
     let share = f64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 255.0;
     whole.mul_f64(0.5 + share / 2.0)
-}
-
-/// Seconds, or a date from now on (RFC 9110 §10.2.3).
-fn pause(value: &[u8], now: SystemTime) -> Option<Duration> {
-    let value = std::str::from_utf8(value).ok()?.trim();
-    if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // A number that is too large for a second count is as long as any.
-        return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
-    }
-    let date = httpdate::parse_http_date(value).ok()?;
-    Some(date.duration_since(now).unwrap_or_default())
 }
 
 #[cfg(test)]

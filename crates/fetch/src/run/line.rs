@@ -27,7 +27,7 @@ pub struct Tried {
     pub location: Option<String>,
     /// The number of the page, if the job follows pages.
     pub page: Option<u32>,
-    /// Why the redirect that is the response is not followed, unless no redirect is.
+    /// Why the redirect that came is not followed, unless no redirect is.
     pub unfollowed: Option<String>,
 }
 

@@ -1,9 +1,9 @@
 //! Parts are worked on: requests out, outcomes in, one record for each input.
 //!
 //! `driver` is the loop: who may start (`part`, `hosts`), what follows an attempt (`fate`), and what is to be written
-//! (`line`). A few parts are open at once, so that one slow host at a part's end holds up nobody. Segments are written
-//! by a thread of their own; the loop waits for the network alone. `threads` runs several such loops side by side, each
-//! with parts of its own, and `watch` reports their progress.
+//! (`line`). A few parts are open at once, so that one slow host at a part's end holds up nobody. Each
+//! loop has a thread that writes its segments, so that it waits for the network alone. `threads` runs several such loops
+//! side by side, each with parts of its own, and `watch` reports their progress.
 //!
 //! A method that must not be repeated has its intent on the disk before its first byte is sent. An attempt that
 //! resumes after a crash finds the intent without an outcome, and records `unknown`.
@@ -40,7 +40,7 @@ mod validators;
 mod view;
 mod watch;
 
-pub use self::fate::{End, Left, Purpose, Then, fate, is_answer, wait};
+pub use self::fate::{AttemptEnd, Budget, Purpose, Then, fate, is_answer, wait};
 pub use self::goal::{Shortfall, shortfall, tally};
 pub use self::hosts::HostView;
 pub use self::keep::BODIES;

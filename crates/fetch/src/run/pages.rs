@@ -31,7 +31,7 @@ pub enum Following {
 }
 
 impl Paging {
-    /// That of a job; none if it follows no pages.
+    /// How a job follows pages; none if it follows no pages.
     ///
     /// # Errors
     /// When the job cannot follow pages.

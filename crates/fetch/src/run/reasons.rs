@@ -1,7 +1,7 @@
 //! The reasons for which an input is not sent, in words: what is said, against what was seen. One table, which
 //! `docs/fetch.md` explains.
 
-use super::hosts::Ended;
+use super::hosts::HostSign;
 use super::line::Unsent;
 use crate::record::Outcome;
 use crate::robots::Verdict;
@@ -20,7 +20,7 @@ pub enum Seen {
     /// No such file, and no word that there is none.
     NoRobots,
     /// Its host was given up after a request that ended so.
-    GivenUp(Ended),
+    GivenUp(HostSign),
 }
 
 impl Seen {
@@ -46,8 +46,8 @@ pub fn unsent(seen: Seen) -> Unsent<'static> {
         Seen::Forbidden => (Outcome::Skipped, "robots"),
         Seen::TooSlow => (Outcome::Skipped, "crawl delay"),
         Seen::NoRobots => (Outcome::Unreached, "its host's robots.txt could not be had"),
-        Seen::GivenUp(Ended::Overrun(_)) => (Outcome::Unreached, "its host was overrun (429)"),
-        Seen::GivenUp(Ended::Unavailable(_)) => {
+        Seen::GivenUp(HostSign::Overrun(_)) => (Outcome::Unreached, "its host was overrun (429)"),
+        Seen::GivenUp(HostSign::Unavailable(_)) => {
             (Outcome::Unreached, "its host was unavailable (503)")
         }
         Seen::GivenUp(_) => (Outcome::Unreached, "its host was down"),
@@ -75,18 +75,22 @@ mod tests {
             (robots(Verdict::TooSlow), skipped, "crawl delay"),
             (robots(Verdict::Unreachable), unreached, no_robots),
             (
-                Seen::GivenUp(Ended::Overrun(None)),
+                Seen::GivenUp(HostSign::Overrun(None)),
                 unreached,
                 "its host was overrun (429)",
             ),
             (
-                Seen::GivenUp(Ended::Unavailable(None)),
+                Seen::GivenUp(HostSign::Unavailable(None)),
                 unreached,
                 "its host was unavailable (503)",
             ),
-            (Seen::GivenUp(Ended::Badly), unreached, "its host was down"),
             (
-                Seen::GivenUp(Ended::Refused),
+                Seen::GivenUp(HostSign::Badly),
+                unreached,
+                "its host was down",
+            ),
+            (
+                Seen::GivenUp(HostSign::Refused),
                 unreached,
                 "its host was down",
             ),

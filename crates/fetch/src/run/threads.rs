@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use roaring::RoaringTreemap;
 
 use super::bandwidth::{Bandwidth, HostBandwidths};
-use super::driver::{Driver, Ended};
+use super::driver::{Driver, ThreadSummary};
+use super::goal::tally;
 use super::hosts::Healths;
 use super::own::Clients;
 use super::proxies::{self, Proxies};
@@ -28,7 +29,7 @@ use crate::error::{Error, Result};
 use crate::job::{Job, StopAfter};
 use crate::plan::{Folder, Plan};
 use crate::record::count;
-use crate::segment::{Tally, load};
+use crate::segment::Tally;
 use crate::take::Matches;
 
 /// Most threads, unless the options say so.
@@ -176,12 +177,7 @@ fn run_given(work: Work<'_>, observer: &mut dyn Observer) -> Result<Summary> {
     summary.tally.add(&found.tally);
     if options.parts.is_empty() {
         // Other workers may have done some of them.
-        summary.tally = Tally::default();
-        for part in &plan.parts {
-            if let Some(commit) = load(folder, part.number)? {
-                summary.tally.add(&commit.tally);
-            }
-        }
+        summary.tally = tally(folder, plan)?;
     }
     Ok(summary)
 }
@@ -254,7 +250,7 @@ fn on_threads(
 }
 
 /// Runs the threads, and watches them until all have ended.
-fn drive(shared: &Shared<'_>, watch: &mut Watch<'_>) -> Vec<Result<Ended>> {
+fn drive(shared: &Shared<'_>, watch: &mut Watch<'_>) -> Vec<Result<ThreadSummary>> {
     scope(|scope| {
         let (sender, news) = channel();
         let spawn = |number: usize| {
@@ -277,7 +273,7 @@ fn drive(shared: &Shared<'_>, watch: &mut Watch<'_>) -> Vec<Result<Ended>> {
     })
 }
 
-fn on_thread(shared: &Shared<'_>, number: usize, sender: Sender<News>) -> Result<Ended> {
+fn on_thread(shared: &Shared<'_>, number: usize, sender: Sender<News>) -> Result<ThreadSummary> {
     let ended = Driver::new(shared, number, sender).and_then(Driver::run);
     if ended.is_err() {
         shared.has_failed.store(true, Ordering::Relaxed);
@@ -307,7 +303,7 @@ fn watch_over(watch: &mut Watch<'_>, news: &Receiver<News>, shared: &Shared<'_>)
 
 /// The summary of all threads, or the reason why there is none.
 fn joined(
-    ended: Vec<Result<Ended>>,
+    ended: Vec<Result<ThreadSummary>>,
     last: &Snapshot,
     plan: &Plan,
     pause: Option<StopAfter>,

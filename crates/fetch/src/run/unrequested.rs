@@ -2,12 +2,12 @@
 
 use hecaton::{Kind, Phase};
 
-use super::fate::{End, Failure};
+use super::fate::{AttemptEnd, Failure};
 use super::resume::{only_of, range};
 use crate::error::excerpt;
 
 /// How an attempt ended that brought such a part: as one whose body was cut.
-const CUT: End = End::Failed(Failure {
+const CUT: AttemptEnd = AttemptEnd::Failed(Failure {
     kind: Kind::Body,
     phase: Phase::Read,
     is_passing: true,
@@ -20,7 +20,7 @@ const SHOWN: usize = 80;
 /// Why a response is of no use.
 pub struct Refusal {
     /// How the attempt ended.
-    pub end: End,
+    pub end: AttemptEnd,
     /// The kind of the error in the record.
     pub kind: &'static str,
     /// Its sentence.
@@ -39,7 +39,7 @@ pub fn unrequested<'a>(
         206 => (CUT, "body", part(fields)?),
         304 => {
             let why = "the response is a 304, and the request named no version of its own";
-            (End::NotModified, "protocol", why.to_owned())
+            (AttemptEnd::NotModified, "protocol", why.to_owned())
         }
         _ => return None,
     };

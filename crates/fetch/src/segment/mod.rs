@@ -22,4 +22,4 @@ pub use self::pages::{Pages, Unfinished, note};
 pub use self::recovered::Recovered;
 pub use self::results::{VisitLine, each_readable, each_result, each_whole, gone, refuse_changed};
 pub use self::scan::{Piece, head_of, is_followed, visit};
-pub use self::writer::{Batch, Finishing, Report, Writer};
+pub use self::writer::{Finishing, Lines, Report, Writer};

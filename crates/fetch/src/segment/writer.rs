@@ -38,7 +38,7 @@ pub type Finishing = Box<dyn FnOnce(u64) -> Result<bool> + Send>;
 
 enum Command {
     Open(Box<Segment>),
-    Lines(u32, Batch),
+    Lines(u32, Lines),
     /// Nothing: it takes the place of a frame, because the one before it is longer than usual.
     More,
     Intents(u32, Vec<u64>, u64),
@@ -47,7 +47,7 @@ enum Command {
 }
 
 /// Lines of the results, whose bodies are on the disk.
-pub struct Batch {
+pub struct Lines {
     /// The lines.
     pub text: Vec<u8>,
     /// The archive that their bodies are in, if they are in one, and how long it was then.
@@ -120,7 +120,7 @@ impl Writer {
     }
 
     /// Appends lines as one frame.
-    pub fn lines(&self, part: u32, lines: Batch) {
+    pub fn lines(&self, part: u32, lines: Lines) {
         let more = (lines.text.len() / USUAL).min(MOST_WAITING);
         self.send(Command::Lines(part, lines));
         (0..more).for_each(|_| self.send(Command::More));
@@ -266,7 +266,7 @@ impl Thread {
         }
     }
 
-    fn lines(&mut self, part: u32, lines: Batch) -> Result<()> {
+    fn lines(&mut self, part: u32, lines: Lines) -> Result<()> {
         if let Some(segment) = self.segments.get(&part) {
             if let Some(mirror) = segment.folder.mirror() {
                 mirror.bodies(&segment.folder, &lines.text)?;

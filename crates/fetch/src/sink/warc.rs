@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use hecaton::hexadecimal;
 use ring::digest::{Context, Digest, SHA256};
 
 use super::gzip::Members;
@@ -286,10 +287,6 @@ fn digest(pieces: &[&[u8]]) -> Digest {
     let mut context = Context::new(&SHA256);
     pieces.iter().for_each(|piece| context.update(piece));
     context.finish()
-}
-
-fn hexadecimal(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The head of the response to a body of this length. Headers that describe the transferred body instead of the stored

@@ -10,7 +10,7 @@ use hecaton::{Client, Request, Response, Streaming};
 use crate::job::{Pace, Reach};
 use crate::record::Way;
 use crate::request::{Naming, RedirectLimits, Rendered, Step, step};
-use crate::run::{Clients, End, Left, Purpose, Referrer, Then, fate, unrequested, wait};
+use crate::run::{AttemptEnd, Budget, Clients, Purpose, Referrer, Then, fate, unrequested, wait};
 
 /// Redirects that are followed.
 const LIMITS: RedirectLimits = RedirectLimits {
@@ -107,7 +107,7 @@ impl Visitor<'_> {
             let (status, headers) = (came.status(), came.headers());
             match step(status, headers, &rendered, earlier.as_ref(), LIMITS) {
                 Step::Stay => return Ok(came),
-                Step::Refused(it) | Step::Response(it) => {
+                Step::Refused(it) => {
                     let why = format!("a redirect is not followed: {}", it.why);
                     return Err(Unvisited::lasting(why));
                 }
@@ -137,7 +137,7 @@ impl Visitor<'_> {
         loop {
             let came = send();
             let fate = fate(end(&came), Purpose::Side, true, &[]);
-            let left = Left {
+            let left = Budget {
                 is_down: false,
                 has_tries: tries < self.pace.retries,
                 has_time: begun.elapsed() < self.pace.wait_out,
@@ -181,17 +181,17 @@ fn whole<T: Head>(came: Result<T, hecaton::Error>, may_pass: bool) -> Result<T, 
     }
 }
 
-fn end<T: Head>(came: &Result<T, hecaton::Error>) -> End {
+fn end<T: Head>(came: &Result<T, hecaton::Error>) -> AttemptEnd {
     let head = match came {
         Ok(head) => head,
-        Err(error) => return End::of_error(error),
+        Err(error) => return AttemptEnd::of_error(error),
     };
     if let Some(refusal) = unrequested(head.status(), head.headers()) {
         return refusal.end;
     }
     let mut fields = head.headers();
     let pause = fields.find(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
-    End::of_status(
+    AttemptEnd::of_status(
         head.status(),
         pause.map(|(_, value)| value),
         SystemTime::now,

@@ -123,16 +123,14 @@ fn requested_wait(fields: &[u8]) -> Duration {
     wait.unwrap_or_default()
 }
 
-/// Reads a number of seconds, or a date that is not past.
-fn retry_after(value: &[u8], now: SystemTime) -> Option<Duration> {
+/// The wait that a `Retry-After` demands: a number of seconds, or the time until a date (RFC 9110 §10.2.3).
+pub fn retry_after(value: &[u8], now: SystemTime) -> Option<Duration> {
     let text = std::str::from_utf8(value).ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
-    httpdate::parse_http_date(text)
-        .ok()?
-        .duration_since(now)
-        .ok()
+    let date = httpdate::parse_http_date(text).ok()?;
+    Some(date.duration_since(now).unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -272,7 +270,7 @@ mod tests {
             wait("Sun, 06 Nov 1994 08:49:40 GMT"),
             Some(Duration::from_secs(3))
         );
-        assert_eq!(wait("Sun, 06 Nov 1994 08:49:00 GMT"), None);
+        assert_eq!(wait("Sun, 06 Nov 1994 08:49:00 GMT"), Some(Duration::ZERO));
         assert_eq!(wait("0"), Some(Duration::ZERO));
         assert_eq!(wait("-1"), None);
         assert_eq!(wait(""), None);

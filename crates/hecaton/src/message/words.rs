@@ -1,7 +1,8 @@
-//! Words for messages: those of the operating system without the number that Rust adds, and no more of a text than a
+//! Words for messages: digests, those of the operating system without the number that Rust adds, and no more of a text than a
 //! person reads. "Connection refused (os error 111)" says no more to a person, and programs have `Error::code`.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 /// A message shows at most this many characters of a URL.
 pub(crate) const MOST_OF_A_URL: usize = 500;
@@ -11,6 +12,15 @@ pub(crate) const MOST_OF_A_REASON: usize = 1000;
 
 /// How the number begins.
 const BEGIN: &str = " (os error ";
+
+/// These bytes in hexadecimal digits.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to memory does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
 
 /// The text without such numbers.
 pub fn without_os_numbers(mut text: String) -> String {

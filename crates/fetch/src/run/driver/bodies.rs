@@ -12,7 +12,7 @@ use super::receiving::{Destination, Over, Receiving, Room, State};
 use crate::error::{Result, at};
 use crate::job::{Job, MinSpeed, split_header};
 use crate::run::batches::Batches;
-use crate::run::fate::End;
+use crate::run::fate::AttemptEnd;
 use crate::run::keep::Keeper;
 use crate::run::part::{OpenPart, Pending};
 use crate::run::unrequested::Refusal;
@@ -61,7 +61,7 @@ pub(super) enum Came {
 }
 
 impl Bodies {
-    /// Those of one of so many threads, which has its share of the memory.
+    /// The bodies of one of so many threads, which has its share of the memory.
     pub fn new(job: &Job, keeper: &Keeper, threads: usize) -> Bodies {
         let names = job.request.headers.iter();
         let mut names = names.filter_map(|header| Some(split_header(header).ok()?.0));
@@ -198,14 +198,14 @@ impl Bodies {
             (State::Over(Over::Useless), outcome) => Came::Again(outcome),
             (State::Over(Over::TooLarge), Ok(response)) => {
                 let why = format!("the body has more than the {} bytes of max_body", self.most);
-                let (end, kind) = (End::TooLarge, "body");
+                let (end, kind) = (AttemptEnd::TooLarge, "body");
                 Came::Refused(response, Refusal { end, kind, why })
             }
             (State::Over(Over::TooSlow), Ok(response)) => {
                 let least = receiving.least.map(|least| least.to_string());
                 let least = least.unwrap_or_default();
                 let why = format!("the body came more slowly than min_speed, {least}");
-                let (end, kind) = (End::TooSlow, "timeout");
+                let (end, kind) = (AttemptEnd::TooSlow, "timeout");
                 Came::Refused(response, Refusal { end, kind, why })
             }
             (State::InMemory(body, _, _), Ok(response)) => {

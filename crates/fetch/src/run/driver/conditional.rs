@@ -26,7 +26,7 @@ pub(super) struct OwnHeaders {
 }
 
 impl OwnHeaders {
-    /// Those of a job.
+    /// The headers of a job.
     pub fn of(job: &Job) -> OwnHeaders {
         let of_job = job.request.headers.iter();
         let of_hosts = job.hosts.values().flat_map(|host| &host.headers);
@@ -63,10 +63,9 @@ pub(super) fn request(request: Request, flight: &Flight, url: &str) -> Result<Re
         ("If-None-Match", &version.validators.etag),
         ("If-Modified-Since", &version.validators.modified),
     ];
-    let fields = fields
+    let mut fields = fields
         .into_iter()
         .filter_map(|(name, value)| Some((name, value.as_ref()?)));
-    let mut fields = fields;
     fields.try_fold(request, |request, (name, value)| {
         let added = request.header(name, value.as_bytes());
         added.map_err(|error| error.to_string())

@@ -8,8 +8,8 @@ use super::{Driver, Flight, conditional};
 use crate::error::Result;
 use crate::request::Rendered;
 use crate::run::batches::Blame;
-use crate::run::fate::{End, Fate, Left, Purpose, Then, fate, wait};
-use crate::run::hosts::{Change, Ended, Span};
+use crate::run::fate::{AttemptEnd, Budget, Fate, Purpose, Then, fate, wait};
+use crate::run::hosts::{Change, HostSign, Span};
 use crate::run::keep::Arrived;
 use crate::run::line::kind_name;
 use crate::run::part::Overrun;
@@ -82,10 +82,14 @@ impl Driver<'_> {
         came: Came,
         flight: &Flight,
         now: Instant,
-    ) -> (End, hecaton::Outcome, Stored) {
+    ) -> (AttemptEnd, hecaton::Outcome, Stored) {
         let (end, outcome, body) = match came {
             Came::Again(outcome) => {
-                return (End::Continued, outcome, Stored::Whole(Arrived::default()));
+                return (
+                    AttemptEnd::Continued,
+                    outcome,
+                    Stored::Whole(Arrived::default()),
+                );
             }
             Came::Outcome(outcome, whole) => {
                 let (end, body) = self.examined(flight, &outcome, Arrived::new(whole));
@@ -103,7 +107,7 @@ impl Driver<'_> {
                     let why = error.detail();
                     self.say(format!("{why}; requests take the other proxies meanwhile"));
                 }
-                (End::LostByProxy, outcome, body)
+                (AttemptEnd::LostByProxy, outcome, body)
             }
         }
     }
@@ -114,8 +118,8 @@ impl Driver<'_> {
         flight: &Flight,
         outcome: &hecaton::Outcome,
         arrived: Arrived,
-    ) -> (End, Stored) {
-        let end = || End::of(outcome, SystemTime::now);
+    ) -> (AttemptEnd, Stored) {
+        let end = || AttemptEnd::of(outcome, SystemTime::now);
         if let Some(was_good) = self.unchanged(flight, outcome) {
             return (end(), Stored::Unchanged(was_good));
         }
@@ -145,7 +149,7 @@ impl Driver<'_> {
         let response = outcome.as_ref().ok()?;
         let refusal = unrequested(response.status(), response.headers())?;
         let asked = match refusal.end {
-            End::NotModified => self.own.version,
+            AttemptEnd::NotModified => self.own.version,
             _ => self.own.range,
         };
         Some(refusal).filter(|_| flight.pending.is_robots || !asked)
@@ -169,11 +173,11 @@ impl Driver<'_> {
         if self.maker.render(&planned.held).is_ok_and(is_head) {
             return None;
         }
-        let (end, kind) = (End::Differs, "checksum");
+        let (end, kind) = (AttemptEnd::Differs, "checksum");
         Some(Refusal { end, kind, why })
     }
 
-    fn fate(&self, end: End, flight: &Flight, outcome: &hecaton::Outcome) -> Fate {
+    fn fate(&self, end: AttemptEnd, flight: &Flight, outcome: &hecaton::Outcome) -> Fate {
         let purpose = match flight.pending.is_robots {
             true => Purpose::Side,
             false => Purpose::Input,
@@ -196,12 +200,12 @@ impl Driver<'_> {
         &mut self,
         flight: &Flight,
         index: usize,
-        ended: Ended,
+        ended: HostSign,
         outcome: &hecaton::Outcome,
         now: Instant,
     ) {
         let hosts = &mut self.open[index].hosts;
-        if ended == Ended::Unknown {
+        if ended == HostSign::Unknown {
             return hosts.unstarted(flight.host);
         }
         let span = Span {
@@ -219,20 +223,20 @@ impl Driver<'_> {
 
     /// Whether a request without an answer is for the robots.txt of a host with so many inputs that they would wait until
     /// the host is back.
-    fn decides_about_many(&self, flight: &Flight, index: usize, ended: Ended) -> bool {
+    fn decides_about_many(&self, flight: &Flight, index: usize, ended: HostSign) -> bool {
         let hosts = &self.open[index].hosts;
         flight.pending.is_robots
-            && matches!(ended, Ended::Badly | Ended::Refused)
+            && matches!(ended, HostSign::Badly | HostSign::Refused)
             && hosts.would_rest(flight.host, self.job.pace.retries + 1)
     }
 
     /// What is left for another try.
-    fn left(&self, flight: &Flight, index: usize, now: Instant) -> Left {
+    fn left(&self, flight: &Flight, index: usize, now: Instant) -> Budget {
         let (pending, pace) = (&flight.pending, &self.job.pace);
         let hosts = &self.open[index].hosts;
         let overrun = pending.overrun;
         let waits = overrun.map(|overrun| now - overrun.since);
-        Left {
+        Budget {
             is_down: hosts.is_down(flight.host),
             has_tries: pending.tries < pace.retries && hosts.may_retry(flight.host),
             has_time: waits.is_none_or(|waits| waits < pace.wait_out)

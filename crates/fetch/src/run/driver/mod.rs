@@ -56,7 +56,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The result of a thread.
 #[derive(Debug, Default)]
-pub struct Ended {
+pub struct ThreadSummary {
     /// How the inputs of the parts that this thread finished have ended.
     pub tally: Tally,
     /// Parts that other workers took over or did.
@@ -109,7 +109,7 @@ pub struct Driver<'a> {
     own: OwnHeaders,
     /// How pages are followed, if they are.
     paging: Option<Paging>,
-    ended: Ended,
+    ended: ThreadSummary,
     parts_done: u64,
     /// Records that parts already had when this thread opened them.
     found: u64,
@@ -168,7 +168,7 @@ impl<'a> Driver<'a> {
             ticket: 0,
             robots: robots::RobotsFiles::default(),
             naming: Naming::new(job)?,
-            ended: Ended::default(),
+            ended: ThreadSummary::default(),
             parts_done: 0,
             found: 0,
             reported: Instant::now(),
@@ -180,7 +180,7 @@ impl<'a> Driver<'a> {
     ///
     /// # Errors
     /// When it cannot be done.
-    pub fn run(mut self) -> Result<Ended> {
+    pub fn run(mut self) -> Result<ThreadSummary> {
         let driven = self.drive();
         self.end(driven)
     }
@@ -281,7 +281,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Aborts the requests in flight, and waits until everything that was recorded is on the disk.
-    fn end(mut self, driven: Result<()>) -> Result<Ended> {
+    fn end(mut self, driven: Result<()>) -> Result<ThreadSummary> {
         self.batch.abort();
         self.report();
         self.ended.matches = self.keeper.matches();

@@ -87,7 +87,7 @@ fn leads(flight: &Flight, outcome: &Outcome) -> Option<Way> {
     let earlier = flight.pending.onward.as_deref();
     match step(status, headers, &rendered, earlier, REDIRECTS) {
         Step::To(onward) => Some(onward),
-        Step::Stay | Step::Refused(..) | Step::Response(..) => None,
+        Step::Stay | Step::Refused(_) => None,
     }
 }
 

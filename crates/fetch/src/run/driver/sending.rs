@@ -11,7 +11,7 @@ use crate::plan::Content;
 use crate::record::Outcome;
 use crate::request::Rendered;
 use crate::robots::Robots;
-use crate::run::hosts::{Ended, Next};
+use crate::run::hosts::{HostSign, Next};
 use crate::run::limits::{Common, PartLimits};
 use crate::run::line::{Sent, Unsent};
 use crate::run::part::{OpenPart, Pending, Reading};
@@ -151,7 +151,7 @@ impl Driver<'_> {
         let rendered = self.maker.render(&pending.planned.held);
         let seen = match part.hosts.is_gated(host) {
             true => Seen::NoRobots,
-            false => Seen::GivenUp(part.hosts.last(host).unwrap_or(Ended::Badly)),
+            false => Seen::GivenUp(part.hosts.last(host).unwrap_or(HostSign::Badly)),
         };
         let (planned, rendered) = (&pending.planned, rendered.as_ref().ok());
         part.unsent(

@@ -45,17 +45,12 @@ impl Driver<'_> {
         let _alone = is_large.then(Alone::wait);
         let mut tried = self.tried(&last.flight);
         match self.leads(&last) {
-            Step::Stay => self.record(last, tried, None),
-            Step::Response(Unfetched { url, why }) => {
-                tried.location = url;
-                tried.unfollowed = (self.job.network.redirects > 0).then_some(why);
-                self.record(last, tried, None)
-            }
+            Step::Stay => self.record(last, tried),
             Step::Refused(Unfetched { url, why }) => {
                 tried.location = url;
                 // If no redirects are to be followed, the redirect is recorded as the response.
-                let refused = (self.job.network.redirects > 0).then_some(why);
-                self.record(last, tried, refused)
+                tried.unfollowed = (self.job.network.redirects > 0).then_some(why);
+                self.record(last, tried)
             }
             Step::To(onward) => {
                 tried.location = Some(onward.url.clone());
@@ -103,7 +98,7 @@ impl Driver<'_> {
     }
 
     /// Queues the request that a redirect leads to, or records why it is not sent here.
-    fn follow_redirect(&mut self, last: Last<'_>, onward: Way, tried: Tried) -> Result<()> {
+    fn follow_redirect(&mut self, last: Last<'_>, onward: Way, mut tried: Tried) -> Result<()> {
         let Last {
             flight,
             index,
@@ -120,8 +115,8 @@ impl Driver<'_> {
             return Ok(());
         };
         let (pending, why) = *unfollowed;
-        let why = match why {
-            Unfollowed::Refused(why) => why,
+        match why {
+            Unfollowed::Refused(why) => tried.unfollowed = Some(why),
             Unfollowed::OtherPart(onward) => {
                 let attempts = pending.attempts;
                 let way = Way { attempts, ..onward };
@@ -133,35 +128,26 @@ impl Driver<'_> {
                 leave_to_others(part, &mut self.records, &request, outcome, &way);
                 return Ok(());
             }
-        };
+        }
         let last = Last {
             flight: Flight { pending, ..flight },
             index,
             outcome,
             body,
         };
-        self.record(last, tried, Some(why))
+        self.record(last, tried)
     }
 
     /// Writes the record of an outcome, or of a redirect that is not followed, and why. Queues the page that follows.
-    fn record(
-        &mut self,
-        last: Last<'_>,
-        mut tried: Tried,
-        mut refused: Option<String>,
-    ) -> Result<()> {
+    fn record(&mut self, last: Last<'_>, tried: Tried) -> Result<()> {
         let (flight, index, outcome) = (last.flight, last.index, last.outcome);
-        let is_other = |response: &hecaton::Response| response.status() == 303;
-        let is_other = flight.pending.is_intended && outcome.as_ref().is_ok_and(is_other);
-        let has_acted = flight.pending.has_acted() || is_other;
-        if has_acted && refused.is_some() {
-            tried.unfollowed = refused.take();
-        }
         let Ok(rendered) = self.maker.render(&flight.pending.planned.held) else {
             return Ok(());
         };
         let bytes = received(outcome, &last.body);
         self.shared.received.fetch_add(bytes, Ordering::Relaxed);
+        let has_acted = has_acted(&flight.pending, &rendered, outcome);
+        let refused = tried.unfollowed.as_deref().filter(|_| !has_acted);
         let response = outcome.as_ref().ok().filter(|_| refused.is_none());
         let next = self.following(response, &rendered, &flight.pending);
         let (following, pages) = next.unzip();
@@ -173,7 +159,7 @@ impl Driver<'_> {
         let settled = Settled {
             request,
             outcome,
-            refused: refused.as_deref(),
+            refused,
             may_repeat: !has_acted && (flight.may_repeat || is_unsent(outcome)),
             following: following.as_ref(),
         };
@@ -205,6 +191,14 @@ impl Driver<'_> {
         let paging = self.paging.as_ref()?;
         Some(paging.following(response?, rendered, pending))
     }
+}
+
+/// Whether a request that must not be repeated was responded to with a redirect to a GET of what came of it. That is its
+/// response, also if it is not followed: a failure would be sent again.
+fn has_acted(pending: &Pending, rendered: &Rendered<'_>, outcome: &hecaton::Outcome) -> bool {
+    let becomes_get =
+        |response: &hecaton::Response| Redirect::becomes_get(response.status(), &rendered.method);
+    pending.has_acted() || pending.is_intended && outcome.as_ref().is_ok_and(becomes_get)
 }
 
 /// Whether nothing of a request was sent.

@@ -1,6 +1,6 @@
 //! The table of fates: every end of an attempt, for every purpose.
 
-use Ended::{Badly, Refused, Unknown, Well};
+use HostSign::{Badly, Refused, Unknown, Well};
 use Then::{Again, Apart, Fewer, Later, Now, Once, OtherProxy, Reconnect, Record};
 
 use super::*;
@@ -9,14 +9,14 @@ const STATUSES: [u16; 4] = [404, 429, 502, 503];
 
 const PAUSE: Option<Duration> = Some(Duration::from_secs(7));
 
-const OVERRUN: Ended = Ended::Overrun(PAUSE);
-const UNAVAILABLE: Ended = Ended::Unavailable(PAUSE);
+const OVERRUN: HostSign = HostSign::Overrun(PAUSE);
+const UNAVAILABLE: HostSign = HostSign::Unavailable(PAUSE);
 
 /// A status, how it counts for its host, and what becomes of an input (also of a further page, and of where a redirect
 /// led) and of a side request (a robots.txt, a sitemap, a list).
 ///
 /// The statuses that are tried again are 404, 429, 502 and 503.
-const OF_STATUSES: [(u16, Ended, [Then; 2]); 26] = [
+const OF_STATUSES: [(u16, HostSign, [Then; 2]); 26] = [
     (200, Well, [Record, Record]),
     (204, Well, [Record, Record]),
     (206, Well, [Record, Record]),
@@ -58,7 +58,7 @@ const KINDS: [Kind; 8] = [
 
 /// What follows a failure that may pass, and one that every try would repeat, by kind. The same for all purposes, and
 /// in all phases after the queue, but for a time-out in connecting.
-fn of_kind(kind: Kind) -> [(Ended, Then); 2] {
+fn of_kind(kind: Kind) -> [(HostSign, Then); 2] {
     match kind {
         Kind::Timeout | Kind::Resolve => [(Badly, Again), (Badly, Record)],
         Kind::Connect | Kind::Protocol => [(Refused, Apart), (Badly, Record)],
@@ -85,7 +85,7 @@ fn failures() -> impl Iterator<Item = Failure> {
     })
 }
 
-fn expected(failure: Failure) -> (Ended, Then) {
+fn expected(failure: Failure) -> (HostSign, Then) {
     let Failure {
         kind,
         phase,
@@ -106,21 +106,22 @@ fn expected(failure: Failure) -> (Ended, Then) {
 }
 
 /// Every end with what follows it, for an input and for a side request.
-fn table() -> Vec<(End, Ended, [Then; 2])> {
+fn table() -> Vec<(AttemptEnd, HostSign, [Then; 2])> {
     let statuses = OF_STATUSES.into_iter();
-    let statuses = statuses.map(|(status, host, then)| (End::Status(status, PAUSE), host, then));
+    let statuses =
+        statuses.map(|(status, host, then)| (AttemptEnd::Status(status, PAUSE), host, then));
     let failures = failures().map(|failure| {
         let (host, then) = expected(failure);
-        (End::Failed(failure), host, [then; 2])
+        (AttemptEnd::Failed(failure), host, [then; 2])
     });
     let others = [
-        (End::Crowded, Well, [Fewer; 2]),
-        (End::TooLarge, Well, [Record; 2]),
-        (End::Differs, Well, [Once; 2]),
-        (End::NotModified, Well, [Again; 2]),
-        (End::TooSlow, Badly, [Again; 2]),
-        (End::Continued, Well, [Now; 2]),
-        (End::LostByProxy, Unknown, [OtherProxy; 2]),
+        (AttemptEnd::Crowded, Well, [Fewer; 2]),
+        (AttemptEnd::TooLarge, Well, [Record; 2]),
+        (AttemptEnd::Differs, Well, [Once; 2]),
+        (AttemptEnd::NotModified, Well, [Again; 2]),
+        (AttemptEnd::TooSlow, Badly, [Again; 2]),
+        (AttemptEnd::Continued, Well, [Now; 2]),
+        (AttemptEnd::LostByProxy, Unknown, [OtherProxy; 2]),
     ];
     statuses.chain(failures).chain(others).collect()
 }
@@ -148,14 +149,19 @@ fn every_end_has_its_fate() {
 fn the_usual_statuses_are_those_that_say_that_a_host_has_no_answer() {
     let usual = crate::job::Pace::default().retry_statuses;
     for status in 100..=999 {
-        let found = fate(End::Status(status, None), Purpose::Input, true, &usual);
+        let found = fate(
+            AttemptEnd::Status(status, None),
+            Purpose::Input,
+            true,
+            &usual,
+        );
         assert_eq!(found.then == Record, found.host == Well, "{status}");
     }
 }
 
 #[test]
 fn what_is_left_decides_whether_a_request_is_sent_again() {
-    let all = Left {
+    let all = Budget {
         is_down: false,
         has_tries: true,
         has_time: true,
@@ -164,39 +170,39 @@ fn what_is_left_decides_whether_a_request_is_sent_again() {
         has_reconnected: false,
         has_differed: false,
     };
-    let down = Left {
+    let down = Budget {
         is_down: true,
         ..all
     };
-    let tried = Left {
+    let tried = Budget {
         has_tries: false,
         ..all
     };
-    let late = Left {
+    let late = Budget {
         has_time: false,
         ..all
     };
-    let alone = Left {
+    let alone = Budget {
         has_host: true,
         ..all
     };
-    let spent = Left {
+    let spent = Budget {
         has_tries: false,
         ..alone
     };
-    let single = Left {
+    let single = Budget {
         is_crowded: false,
         ..all
     };
-    let reconnected = Left {
+    let reconnected = Budget {
         has_reconnected: true,
         ..all
     };
-    let both = Left {
+    let both = Budget {
         has_tries: false,
         ..reconnected
     };
-    let differed = Left {
+    let differed = Budget {
         has_differed: true,
         ..all
     };
@@ -210,7 +216,7 @@ fn what_is_left_decides_whether_a_request_is_sent_again() {
         (Later, down, Then::Wait),
         (
             Again,
-            Left {
+            Budget {
                 has_tries: false,
                 ..down
             },
@@ -218,7 +224,7 @@ fn what_is_left_decides_whether_a_request_is_sent_again() {
         ),
         (
             Later,
-            Left {
+            Budget {
                 has_time: false,
                 ..down
             },
@@ -236,7 +242,7 @@ fn what_is_left_decides_whether_a_request_is_sent_again() {
         (Later, spent, Record),
         (
             Later,
-            Left {
+            Budget {
                 has_time: false,
                 ..alone
             },
@@ -244,7 +250,7 @@ fn what_is_left_decides_whether_a_request_is_sent_again() {
         ),
         (
             Later,
-            Left {
+            Budget {
                 is_down: true,
                 ..alone
             },
@@ -256,7 +262,7 @@ fn what_is_left_decides_whether_a_request_is_sent_again() {
         (Apart, single, Again),
         (
             Apart,
-            Left {
+            Budget {
                 has_tries: false,
                 ..single
             },
@@ -267,7 +273,7 @@ fn what_is_left_decides_whether_a_request_is_sent_again() {
         (Reconnect, both, Apart),
         (
             Reconnect,
-            Left {
+            Budget {
                 is_crowded: false,
                 ..both
             },
@@ -289,7 +295,7 @@ fn what_decides_about_many_is_tried_as_long_as_they_would_wait() {
         (Then::Wait, false, Record),
         (Again, true, Again),
     ] {
-        let left = Left {
+        let left = Budget {
             is_down: false,
             has_tries: false,
             has_time,
@@ -316,7 +322,10 @@ fn a_pause_is_seconds_or_a_date() {
         (b"\xff", None),
         (b"", None),
     ] {
-        let end = End::of_status(503, Some(value), || now);
-        assert_eq!(end, End::Status(503, seconds.map(Duration::from_secs)));
+        let end = AttemptEnd::of_status(503, Some(value), || now);
+        assert_eq!(
+            end,
+            AttemptEnd::Status(503, seconds.map(Duration::from_secs))
+        );
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use super::crowd::Crowd;
-use super::host::{Ended, Limits};
+use super::host::{HostSign, Limits};
 
 /// The longest pause of a host that says that it is overrun, but not for how long.
 const LONGEST_GUESS: Duration = Duration::from_secs(60);
@@ -26,7 +26,7 @@ const A_WHILE: Duration = Duration::from_millis(10);
 pub enum Change {
     /// It rests for so long after so many failures.
     Rests(u32, Duration),
-    /// It is given up, after it had no good answer for this long.
+    /// It is given up, after it had no answer for this long.
     GivenUp(Duration),
     /// The host sent a 429 or 503. It pauses for so long, as its `Retry-After` says if it had one.
     Paused(Duration, Option<Duration>),
@@ -46,22 +46,22 @@ pub struct Span {
 pub(super) struct Health {
     /// In a row.
     failures: u32,
-    /// Since the last good response.
+    /// Since the last answer.
     pauses: u32,
-    /// How often the breaker opened since the last good response.
+    /// How often the breaker opened since the last answer.
     opened: u32,
-    /// When the host first failed or was overrun since the last good response, as far as that opened the breaker or
+    /// When the host first failed or was overrun since the last answer, as far as that opened the breaker or
     /// paused it.
     down_since: Option<Instant>,
     /// No request is sent before this.
     rests_until: Option<Instant>,
-    /// When the last request with a good answer began.
+    /// When the last request with an answer began.
     worked: Option<Instant>,
     /// When the last rest or pause began.
     rest_begun: Option<Instant>,
     is_given_up: bool,
     /// How the last request ended before the host was given up.
-    last: Option<Ended>,
+    last: Option<HostSign>,
     /// The requests that the host has at once.
     pub crowd: Crowd,
     /// The next start that the host's rate and its crawl delay allow, whichever part has it.
@@ -80,12 +80,12 @@ impl Health {
     }
 
     /// How the last request ended, or the one after which the host was given up.
-    pub fn last(&self) -> Option<Ended> {
+    pub fn last(&self) -> Option<HostSign> {
         self.last
     }
 
     /// Notes how a request ended.
-    pub fn note(&mut self, ended: Ended) {
+    pub fn note(&mut self, ended: HostSign) {
         if !self.is_given_up {
             self.last = Some(ended);
         }
@@ -108,17 +108,17 @@ impl Health {
         self.next_slot = self.next_slot.max(Some(until));
     }
 
-    /// Whether the host failed or paused since its last good response.
+    /// Whether the host failed or paused since its last answer.
     pub fn is_troubled(&self) -> bool {
         self.troubles() > 0
     }
 
-    /// How often it rested or paused since its last good response.
+    /// How often it rested or paused since its last answer.
     pub fn troubles(&self) -> u32 {
         self.opened.saturating_add(self.pauses)
     }
 
-    /// When the last request with a good answer began.
+    /// When the last request with an answer began.
     pub fn worked(&self) -> Option<Instant> {
         self.worked
     }
@@ -253,7 +253,7 @@ struct Known {
 }
 
 impl Healths {
-    /// That of a host.
+    /// The health of a host.
     pub(super) fn of(&self, name: &str) -> SharedHealth {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(health) = known.hosts.get(name).and_then(Weak::upgrade) {

@@ -55,7 +55,7 @@ pub enum Gate {
 
 /// How a request ended, as its host's limits see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Ended {
+pub enum HostSign {
     /// With an answer: the host is up.
     Well,
     /// Without an answer.
@@ -70,13 +70,13 @@ pub enum Ended {
     Unknown,
 }
 
-impl Ended {
+impl HostSign {
     /// The sign that it gives to the host's adaptive rate.
     pub fn sign(self) -> Sign {
         match self {
-            Ended::Well => Sign::Good,
-            Ended::Badly | Ended::Refused | Ended::Unknown => Sign::Failed,
-            Ended::Overrun(_) | Ended::Unavailable(_) => Sign::Overrun,
+            HostSign::Well => Sign::Good,
+            HostSign::Badly | HostSign::Refused | HostSign::Unknown => Sign::Failed,
+            HostSign::Overrun(_) | HostSign::Unavailable(_) => Sign::Overrun,
         }
     }
 }
@@ -254,21 +254,21 @@ impl<T> HostState<T> {
     }
 
     /// Counts how one ended.
-    pub fn end(&mut self, ended: Ended, limits: &Limits, span: Span) -> Option<Change> {
+    pub fn end(&mut self, ended: HostSign, limits: &Limits, span: Span) -> Option<Change> {
         self.in_flight -= 1;
         self.ended += 1;
-        self.failed += u64::from(!matches!(ended, Ended::Well | Ended::Unknown));
+        self.failed += u64::from(!matches!(ended, HostSign::Well | HostSign::Unknown));
         self.taken += span.ended - span.begun;
         let mut health = self.health.get();
         health.crowd.leave(1);
         health.note(ended);
         match ended {
-            Ended::Well => {
+            HostSign::Well => {
                 health.crowd.answer();
                 health.work(span);
                 None
             }
-            Ended::Refused => {
+            HostSign::Refused => {
                 health.crowd.refuse(span);
                 let change = health.fail(limits, span);
                 if change.is_some() {
@@ -276,10 +276,10 @@ impl<T> HostState<T> {
                 }
                 change
             }
-            Ended::Badly => health.fail(limits, span),
-            Ended::Overrun(requested) => health.pause(requested, limits, span),
-            Ended::Unavailable(requested) => health.fail_and_pause(requested, limits, span),
-            Ended::Unknown => None,
+            HostSign::Badly => health.fail(limits, span),
+            HostSign::Overrun(requested) => health.pause(requested, limits, span),
+            HostSign::Unavailable(requested) => health.fail_and_pause(requested, limits, span),
+            HostSign::Unknown => None,
         }
     }
 
@@ -296,7 +296,7 @@ impl<T> HostState<T> {
     }
 
     /// Lets its rate follow an outcome. The rate grows only if requests wait for it.
-    pub fn adapt(&mut self, ended: Ended, wait: Duration, span: Span) {
+    pub fn adapt(&mut self, ended: HostSign, wait: Duration, span: Span) {
         let sign = ended.sign();
         if self.adaptive.is_none() && sign != Sign::Overrun {
             return;

@@ -20,7 +20,7 @@ use foldhash::fast::FixedState;
 
 pub use self::health::{Change, Healths, Span};
 use self::host::HostState;
-pub use self::host::{Ended, Gate, Limits};
+pub use self::host::{Gate, HostSign, Limits};
 pub use self::view::HostView;
 use super::bandwidth::Bandwidth;
 
@@ -196,14 +196,14 @@ impl<T> Hosts<T> {
         self.hosts[number as usize].health.get().is_given_up()
     }
 
-    /// Whether a request of the host that began after then had a good answer.
+    /// Whether a request of the host that began after then had an answer.
     pub fn has_worked_since(&self, number: u32, then: Instant) -> bool {
         let health = self.hosts[number as usize].health.get();
         health.worked().is_some_and(|at| at > then)
     }
 
     /// Whether a host that refuses a connection may have an answer for others: it has some in flight, of this part or
-    /// another, and had a good answer once.
+    /// another, and had an answer once.
     pub fn is_crowded(&self, number: u32) -> bool {
         let health = self.hosts[number as usize].health.get();
         let is_up = health.worked().is_some() && !health.is_given_up();
@@ -211,7 +211,7 @@ impl<T> Hosts<T> {
     }
 
     /// How the last request of a host ended, or the one after which it was given up.
-    pub fn last(&self, number: u32) -> Option<Ended> {
+    pub fn last(&self, number: u32) -> Option<HostSign> {
         self.hosts[number as usize].health.get().last()
     }
 
@@ -250,7 +250,7 @@ impl<T> Hosts<T> {
     pub fn ended(
         &mut self,
         number: u32,
-        ended: Ended,
+        ended: HostSign,
         span: Span,
         wait: Duration,
     ) -> Option<Change> {

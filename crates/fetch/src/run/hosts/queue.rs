@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub struct Queue<T> {
     fresh: VecDeque<T>,
-    /// Those that were sent, and are to be sent again.
+    /// Requests that were sent, and are to be sent again.
     tried: VecDeque<T>,
 }
 
@@ -47,7 +47,7 @@ impl<T> Queue<T> {
         self.fresh.pop_front().or_else(|| self.tried.pop_front())
     }
 
-    /// The next to be sent to a host that paused or rested so often since its last good answer. Those that try a host in
+    /// The next to be sent to a host that paused or rested so often since its last answer. Those that try a host in
     /// trouble are taken from all over the queue, because the URLs that have no answer may be neighbours.
     pub fn take(&mut self, troubles: u32) -> Option<T> {
         if troubles == 0 {

@@ -41,13 +41,13 @@ fn at(now: Instant) -> Span {
 }
 
 /// Of a request that began and ended now.
-fn end(hosts: &mut Hosts<u32>, ended: Ended, now: Instant) -> Option<Change> {
+fn end(hosts: &mut Hosts<u32>, ended: HostSign, now: Instant) -> Option<Change> {
     end_of(hosts, ended, (now, now))
 }
 
 fn end_of(
     hosts: &mut Hosts<u32>,
-    ended: Ended,
+    ended: HostSign,
     (begun, now): (Instant, Instant),
 ) -> Option<Change> {
     let span = Span { begun, ended: now };
@@ -79,7 +79,7 @@ fn each_host_has_its_own_limit_and_they_take_turns() {
     let (other, _) = hosts.number("b", true);
     (10..15).for_each(|item| hosts.push(other, item));
     assert_eq!(starts(&mut hosts, now), [0, 10, 1]);
-    end(&mut hosts, Ended::Well, now);
+    end(&mut hosts, HostSign::Well, now);
     assert_eq!(starts(&mut hosts, now), [2]);
 }
 
@@ -117,7 +117,7 @@ fn a_probe_waits_as_long_as_retry_after_says() {
         let mut hosts = filled(limits, 5);
         starts(&mut hosts, now);
         let thirty = Duration::from_secs(30);
-        let change = end(&mut hosts, Ended::Unavailable(Some(thirty)), now);
+        let change = end(&mut hosts, HostSign::Unavailable(Some(thirty)), now);
         assert_eq!(change, Some(Change::Rests(1, thirty)));
         assert!(starts(&mut hosts, now + Duration::from_secs(29)).is_empty());
         assert_eq!(starts(&mut hosts, now + thirty).len(), 1);
@@ -148,7 +148,7 @@ fn a_pause_holds_for_the_host_alone() {
     let now = Instant::now();
     let after = |seconds| now + Duration::from_secs(seconds);
     for limits in with_and_without_a_rate(FREELY) {
-        for overrun in [Ended::Overrun, Ended::Unavailable] {
+        for overrun in [HostSign::Overrun, HostSign::Unavailable] {
             let mut hosts = filled(limits, 5);
             let (other, _) = hosts.number("b", false);
             hosts.push(other, 10);
@@ -172,7 +172,7 @@ fn the_pause_that_a_host_sets_has_a_limit() {
         let mut hosts = filled(limits, 5);
         starts(&mut hosts, now);
         let long = Duration::from_secs(1_000_000);
-        end(&mut hosts, Ended::Overrun(Some(long)), now);
+        end(&mut hosts, HostSign::Overrun(Some(long)), now);
         assert_eq!(starts(&mut hosts, now + Duration::from_secs(99)), [0; 0]);
         assert_eq!(starts(&mut hosts, now + Duration::from_secs(100)).len(), 1);
     }
@@ -191,24 +191,24 @@ fn a_run_of_failures_opens_the_breaker_one_tries_again_and_then_the_host_is_give
         now += slot;
         starts(&mut hosts, now);
         for _ in 0..3 {
-            changes.extend(end_of(&mut hosts, Ended::Badly, (begun, now)));
+            changes.extend(end_of(&mut hosts, HostSign::Badly, (begun, now)));
             now += slot;
             starts(&mut hosts, now);
         }
         assert_eq!(changes, [Change::Rests(3, seconds(10))]);
         // The one that was still on its way changes nothing, however late it ends.
         let late = now + seconds(9);
-        assert_eq!(end_of(&mut hosts, Ended::Badly, (begun, late)), None);
+        assert_eq!(end_of(&mut hosts, HostSign::Badly, (begun, late)), None);
         assert_eq!(starts(&mut hosts, now), [0; 0]);
         now += seconds(10);
         assert_eq!(starts(&mut hosts, now), [7], "one alone");
         // It fails at once, before its rate would allow another.
-        let change = end(&mut hosts, Ended::Badly, now);
+        let change = end(&mut hosts, HostSign::Badly, now);
         assert_eq!(change, Some(Change::Rests(5, seconds(20))));
         assert_eq!(starts(&mut hosts, now + seconds(19)), [0; 0]);
         now += seconds(20);
         assert_eq!(starts(&mut hosts, now), [6]);
-        let gone = end(&mut hosts, Ended::Badly, now);
+        let gone = end(&mut hosts, HostSign::Badly, now);
         assert!(matches!(gone, Some(Change::GivenUp(after)) if after >= seconds(30)));
         let mut skipped = Vec::new();
         while let Next::Skip(_, item) = hosts.next(now) {
@@ -233,7 +233,7 @@ fn a_host_that_is_down_is_tried_until_its_time_is_over() {
         let mut rests = Vec::new();
         let gone = loop {
             starts(&mut hosts, now);
-            match end(&mut hosts, Ended::Badly, now) {
+            match end(&mut hosts, HostSign::Badly, now) {
                 Some(Change::Rests(_, rest)) => {
                     assert!(hosts.is_down(0));
                     opened.get_or_insert(now);
@@ -267,7 +267,8 @@ fn a_host_that_is_only_overrun_is_paused_until_its_time_is_over_and_never_rests(
         let mut now = begun;
         let gone = loop {
             let started = starts(&mut hosts, now).len();
-            let ends = (0..started).filter_map(|_| end(&mut hosts, Ended::Overrun(Some(two)), now));
+            let ends =
+                (0..started).filter_map(|_| end(&mut hosts, HostSign::Overrun(Some(two)), now));
             let changes: Vec<Change> = ends.collect();
             sent += started;
             let is_rest = |change: &Change| matches!(change, Change::Rests(..));
@@ -296,7 +297,7 @@ fn a_host_that_was_overrun_is_slowed_until_its_former_rate_is_reached() {
             now += second / 10;
         }
         for _ in 0..first {
-            end_of(&mut hosts, Ended::Overrun(Some(second)), (begun, now));
+            end_of(&mut hosts, HostSign::Overrun(Some(second)), (begun, now));
         }
         let a_second = |hosts: &mut Hosts<u32>, now: &mut Instant| {
             let mut count = 0;
@@ -304,7 +305,7 @@ fn a_host_that_was_overrun_is_slowed_until_its_former_rate_is_reached() {
                 *now += second / 100;
                 let started = starts(hosts, *now).len();
                 for _ in 0..started {
-                    end(hosts, Ended::Well, *now);
+                    end(hosts, HostSign::Well, *now);
                 }
                 count += started;
             }
@@ -334,14 +335,14 @@ fn a_host_whose_first_request_was_one_too_many_gets_one_more_a_second_in_each_se
         let Next::Start(..) = hosts.next(now) else {
             panic!("the first request starts");
         };
-        end(&mut hosts, Ended::Overrun(Some(second)), now);
+        end(&mut hosts, HostSign::Overrun(Some(second)), now);
         let mut counts = vec![1];
         for _ in 0..40 {
             let mut count = 0;
             for _ in 0..100 {
                 now += second / 100;
                 for _ in starts(&mut hosts, now) {
-                    end(&mut hosts, Ended::Well, now);
+                    end(&mut hosts, HostSign::Well, now);
                     count += 1_usize;
                 }
             }
@@ -365,7 +366,7 @@ fn a_host_whose_pages_come_one_after_another_gets_faster_again() {
         let mut now = Instant::now();
         let mut hosts = filled(limits, 1);
         assert_eq!(starts(&mut hosts, now), [0]);
-        end(&mut hosts, Ended::Overrun(None), now);
+        end(&mut hosts, HostSign::Overrun(None), now);
         hosts.push(0, 0);
         let a_second = |hosts: &mut Hosts<u32>, now: &mut Instant| {
             let mut count = 0;
@@ -373,7 +374,7 @@ fn a_host_whose_pages_come_one_after_another_gets_faster_again() {
                 *now += Duration::from_millis(10);
                 // The next page is known when this one has come.
                 for page in starts(hosts, *now) {
-                    end(hosts, Ended::Well, *now);
+                    end(hosts, HostSign::Well, *now);
                     hosts.push(0, page + 1);
                     count += 1;
                 }
@@ -395,7 +396,7 @@ fn behind_a_gate_nothing_starts_while_what_opens_it_waits_for_another_try() {
         assert_eq!(starts(&mut hosts, now), [0]);
         let later = now + Duration::from_secs(3);
         hosts.later(0, 0, later);
-        end(&mut hosts, Ended::Well, now);
+        end(&mut hosts, HostSign::Well, now);
         assert_eq!(starts(&mut hosts, now + Duration::from_secs(2)), [0; 0]);
         assert_eq!(starts(&mut hosts, later), [0]);
     }
@@ -415,12 +416,12 @@ fn a_host_that_came_back_has_all_of_its_time_again() {
             for _ in 0..3 {
                 now += Duration::from_millis(100);
                 starts(&mut hosts, now);
-                end(&mut hosts, Ended::Badly, now);
+                end(&mut hosts, HostSign::Badly, now);
             }
             assert!(hosts.is_down(0));
             now += Duration::from_secs(14);
             starts(&mut hosts, now);
-            end(&mut hosts, Ended::Well, now);
+            end(&mut hosts, HostSign::Well, now);
             assert!(!hosts.is_down(0));
         }
     }
@@ -435,13 +436,13 @@ fn a_host_that_responds_again_gets_its_limit_back() {
         for _ in 0..3 {
             now += slot;
             starts(&mut hosts, now);
-            end(&mut hosts, Ended::Badly, now);
+            end(&mut hosts, HostSign::Badly, now);
         }
         assert!(hosts.is_down(0));
         now += Duration::from_secs(10);
         starts(&mut hosts, now);
         while hosts.hosts[0].in_flight > 0 {
-            end(&mut hosts, Ended::Well, now);
+            end(&mut hosts, HostSign::Well, now);
         }
         let started = [now + slot, now + 2 * slot].map(|now| starts(&mut hosts, now).len());
         assert_eq!(started.iter().sum::<usize>(), 2);
@@ -462,7 +463,7 @@ fn tries_again_have_a_budget_and_their_time() {
                 retried += 1;
                 hosts.again(0, 100 + retried, later);
             }
-            end(&mut hosts, Ended::Well, now);
+            end(&mut hosts, HostSign::Well, now);
         }
         assert!((10..=30).contains(&retried), "{retried}");
         let started = starts(&mut hosts, later);
@@ -478,7 +479,7 @@ fn hosts_that_nothing_is_known_of_are_forgotten() {
         let (number, _) = hosts.number(&host.to_string(), false);
         hosts.push(number, host);
         assert_eq!(starts(&mut hosts, now), [host]);
-        hosts.ended(number, Ended::Well, at(now), Duration::ZERO);
+        hosts.ended(number, HostSign::Well, at(now), Duration::ZERO);
     }
     assert!(hosts.hosts.len() <= MOST_REMEMBERED + 2);
 }
@@ -496,7 +497,7 @@ fn hosts_that_are_dead_or_rested_are_forgotten_too_and_those_that_are_tried_agai
         assert!(is_new);
         hosts.push(number, host);
         assert_eq!(starts(&mut hosts, now), [host]);
-        hosts.ended(number, Ended::Badly, at(now), Duration::ZERO);
+        hosts.ended(number, HostSign::Badly, at(now), Duration::ZERO);
         now += Duration::from_millis(1);
     }
     let resting = 1000;
@@ -505,7 +506,7 @@ fn hosts_that_are_dead_or_rested_are_forgotten_too_and_those_that_are_tried_agai
     let (number, _) = hosts.number("again", false);
     hosts.push(number, 1);
     assert_eq!(starts(&mut hosts, now), [1]);
-    hosts.ended(number, Ended::Badly, at(now), Duration::ZERO);
+    hosts.ended(number, HostSign::Badly, at(now), Duration::ZERO);
     hosts.again(number, 2, now + Duration::from_secs(2));
     for _ in 0..3000 {
         assert_eq!(hosts.number("again", false), (number, false));
@@ -527,7 +528,7 @@ fn behind_a_gate_one_starts_and_the_others_wait_for_what_it_brings() {
     hosts.delay(0, Duration::from_secs(2));
     assert_eq!(waited, [1, 2, 3, 4]);
     waited.into_iter().for_each(|item| hosts.push(0, item));
-    end(&mut hosts, Ended::Well, now);
+    end(&mut hosts, HostSign::Well, now);
     assert_eq!(starts(&mut hosts, now), [1]);
     now += Duration::from_secs(2);
     assert_eq!(starts(&mut hosts, now), [2]);
@@ -577,7 +578,7 @@ fn the_shards_of_a_host_rest_together_and_one_of_them_tries_it() {
                 let started = starts(hosts, now).len();
                 sent += started;
                 for _ in 0..started {
-                    changes.extend(end(hosts, Ended::Badly, now));
+                    changes.extend(end(hosts, HostSign::Badly, now));
                 }
             }
         }
@@ -591,7 +592,7 @@ fn the_shards_of_a_host_rest_together_and_one_of_them_tries_it() {
         assert_eq!(probes, 1);
         // It is back, and after a rest all send again.
         let prober = shards.iter_mut().find(|hosts| hosts.hosts[0].in_flight > 0);
-        end(prober.unwrap(), Ended::Well, now);
+        end(prober.unwrap(), HostSign::Well, now);
         now += Duration::from_secs(10);
         assert!(shards.iter_mut().all(|hosts| {
             now += Duration::from_secs(1);
@@ -612,13 +613,13 @@ fn a_pause_holds_for_all_shards_of_a_host_and_so_does_its_end() {
         let mut shards = shards(limits, 4);
         assert_eq!(starts(&mut shards[0], now).len().min(1), 1);
         let thirty = Duration::from_secs(30);
-        end(&mut shards[0], Ended::Overrun(Some(thirty)), now);
+        end(&mut shards[0], HostSign::Overrun(Some(thirty)), now);
         for hosts in &mut shards {
             assert!(starts(hosts, now + Duration::from_secs(29)).is_empty());
         }
         let later = now + thirty;
         assert!(!starts(&mut shards[0], later).is_empty());
-        let gone = end(&mut shards[0], Ended::Overrun(None), later);
+        let gone = end(&mut shards[0], HostSign::Overrun(None), later);
         assert_eq!(gone, Some(Change::GivenUp(thirty)));
         for hosts in &mut shards {
             starts(hosts, later);
@@ -652,7 +653,7 @@ fn the_time_between_two_requests_to_a_host_holds_for_its_shards_together() {
             for hosts in &mut shards {
                 if late.next().is_some_and(|late| ms % late == 0) {
                     for _ in starts(hosts, now) {
-                        end(hosts, Ended::Well, now);
+                        end(hosts, HostSign::Well, now);
                         times.push(ms);
                     }
                 }
@@ -681,9 +682,9 @@ fn a_host_that_refuses_connections_gets_fewer_requests_from_all_its_shards_toget
             for item in started {
                 count += 1;
                 match count <= 2 {
-                    true => drop(end(hosts, Ended::Well, now)),
+                    true => drop(end(hosts, HostSign::Well, now)),
                     false => {
-                        end(hosts, Ended::Refused, now);
+                        end(hosts, HostSign::Refused, now);
                         hosts.later(0, item, now);
                     }
                 }
@@ -711,8 +712,8 @@ fn hosts_can_be_shown_while_others_look_at_them() {
 }
 
 /// Sends to a host that is up, at most one request at once, until nothing waits: what has a good answer, in order.
-/// Those of `bad` never have one, and are sent again without end until all others were answered.
-fn answered(limits: Limits, count: u32, bad: std::ops::Range<u32>, ended: Ended) -> Vec<u32> {
+/// Inputs of `bad` never have one, and are sent again without end until all others were answered.
+fn answered(limits: Limits, count: u32, bad: std::ops::Range<u32>, ended: HostSign) -> Vec<u32> {
     let mut now = Instant::now();
     let mut hosts = filled(limits, count);
     let mut good = Vec::new();
@@ -729,7 +730,7 @@ fn answered(limits: Limits, count: u32, bad: std::ops::Range<u32>, ended: Ended)
                 }
             }
             Next::Start(_, item) => {
-                end(&mut hosts, Ended::Well, now);
+                end(&mut hosts, HostSign::Well, now);
                 good.push(item);
             }
             Next::Skip(..) => break,
@@ -750,11 +751,11 @@ fn a_url_without_an_answer_keeps_none_of_its_host_from_being_sent() {
     };
     for limits in with_and_without_a_rate(limits) {
         for ended in [
-            Ended::Badly,
-            Ended::Overrun(None),
-            Ended::Overrun(Some(Duration::from_secs(60))),
-            Ended::Unavailable(None),
-            Ended::Unavailable(Some(Duration::from_secs(60))),
+            HostSign::Badly,
+            HostSign::Overrun(None),
+            HostSign::Overrun(Some(Duration::from_secs(60))),
+            HostSign::Unavailable(None),
+            HostSign::Unavailable(Some(Duration::from_secs(60))),
         ] {
             for bad in [20..21, 0..1, 5..21, 5..65, 0..30] {
                 let good = answered(limits, 201, bad.clone(), ended);

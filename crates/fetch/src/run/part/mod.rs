@@ -23,7 +23,7 @@ use crate::host::{Host, LastHost};
 use crate::plan::{Folder, Index, Part, Plan, Planned};
 use crate::record::Outcome;
 use crate::request::Rendered;
-use crate::segment::{Batch, Claim, Counted, Tally, Unfinished};
+use crate::segment::{Claim, Counted, Lines, Tally, Unfinished};
 use crate::sink::{Partials, Sink};
 
 /// A frame is written when it has so many bytes.
@@ -223,7 +223,7 @@ impl OpenPart {
     ///
     /// # Errors
     /// When the bodies cannot be written.
-    pub fn take_lines(&mut self, now: Instant, all: bool) -> std::io::Result<Option<Batch>> {
+    pub fn take_lines(&mut self, now: Instant, all: bool) -> std::io::Result<Option<Lines>> {
         let is_time = self.lines.len() >= FRAME || self.due().is_some_and(|due| due <= now);
         if self.lines.is_empty() || !(all || is_time) {
             return Ok(None);
@@ -231,7 +231,7 @@ impl OpenPart {
         self.sink.sync()?;
         self.lines_since = None;
         let capacity = (self.lines.len() + self.lines.len() / 4).min(2 * FRAME);
-        Ok(Some(Batch {
+        Ok(Some(Lines {
             text: std::mem::replace(&mut self.lines, Vec::with_capacity(capacity)),
             archive: self.sink.archive(),
         }))

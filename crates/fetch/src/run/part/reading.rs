@@ -176,12 +176,7 @@ impl OpenPart {
         }
         let Ok(rendered) = rendered else { return };
         let url = way.as_ref().map_or(&*rendered.url, |way| &way.url);
-        let from = way.as_ref().map(|_| {
-            let url = &*rendered.url;
-            let foreign = self.last.is_foreign(url);
-            let is_own = self.limits.own_hosts.wrote(url, foreign);
-            Referrer { url, is_own }
-        });
+        let from = way.as_ref().map(|_| self.listed(&rendered.url));
         let reached = match self.host(url, from, cursor) {
             Ok(reached) => reached,
             Err(why) => {
@@ -191,9 +186,7 @@ impl OpenPart {
             }
         };
         let rules = reached.rules.as_deref();
-        let has_acted =
-            |way: &Way| way.is_get && !reading.maker.may_restart(&rendered, way.has_left);
-        let has_acted = way.as_ref().is_some_and(has_acted);
+        let has_acted = reading.maker.has_acted(&rendered, way.as_ref());
         let forbidden = rules.and_then(|rules| self.forbids(rules, url));
         let forbidden = forbidden.map(|unsent| (unsent, rendered.into_owned()));
         let mut pending = match (pages, way) {
@@ -207,6 +200,13 @@ impl OpenPart {
         }
         pending.is_own = reached.is_own;
         self.queue(reached.host, pending);
+    }
+
+    /// A URL of the list, which leads to others.
+    fn listed<'a>(&mut self, url: &'a str) -> Referrer<'a> {
+        let foreign = self.last.is_foreign(url);
+        let is_own = self.limits.own_hosts.wrote(url, foreign);
+        Referrer { url, is_own }
     }
 
     /// How an input ends for which no request is sent, whatever its host.

@@ -54,9 +54,9 @@ impl Visited<'_> {
 /// The files that a part waits for.
 #[derive(Default)]
 pub(super) struct Awaited {
-    /// Those that it fetches, by the numbers of their hosts.
+    /// The files that the part fetches, by the numbers of their hosts.
     claims: HashMap<u32, Claim>,
-    /// Those that other parts fetch.
+    /// The files that other parts fetch.
     elsewhere: Vec<RobotsFile>,
 }
 

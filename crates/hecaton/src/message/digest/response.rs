@@ -1,6 +1,5 @@
 //! The `Authorization` that responds to a challenge for digest authentication (RFC 7616 §3.4).
 
-use std::fmt::Write;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use md5::{Digest as _, Md5};
@@ -10,6 +9,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::message::digest::Login;
 use crate::message::digest::challenge::{Challenge, Hash, Quality};
+use crate::message::words::hexadecimal;
 
 /// RFC 8187 §3.2.1 leaves these characters as they are.
 const EXTENDED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
@@ -38,7 +38,7 @@ impl Session {
         let mut random = [0; 16];
         // An error may be ignored: without a random `cnonce` a defence against chosen nonces is lost, but no secret.
         let _ = SystemRandom::new().fill(&mut random);
-        Session::with_cnonce(challenge, hex(&random))
+        Session::with_cnonce(challenge, hexadecimal(&random))
     }
 
     fn with_cnonce(challenge: Challenge, cnonce: String) -> Session {
@@ -148,9 +148,9 @@ impl Session {
     fn sum(&self, parts: &[&[u8]]) -> String {
         let text = parts.join(&b':');
         match self.challenge.algorithm.hash {
-            Hash::Md5 => hex(&Md5::digest(&text)),
-            Hash::Sha256 => hex(digest::digest(&digest::SHA256, &text).as_ref()),
-            Hash::Sha512256 => hex(digest::digest(&digest::SHA512_256, &text).as_ref()),
+            Hash::Md5 => hexadecimal(&Md5::digest(&text)),
+            Hash::Sha256 => hexadecimal(digest::digest(&digest::SHA256, &text).as_ref()),
+            Hash::Sha512256 => hexadecimal(digest::digest(&digest::SHA512_256, &text).as_ref()),
         }
     }
 }
@@ -180,13 +180,6 @@ fn put_quoted(name: &str, value: &[u8], out: &mut Vec<u8>) {
     }
     quoted.push(b'"');
     put(name, &quoted, out);
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]
