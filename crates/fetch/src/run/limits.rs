@@ -182,6 +182,28 @@ mod tests {
     }
 
     #[test]
+    fn requests_without_a_part_keep_the_rate_of_their_host() {
+        let mut job = Job::default();
+        let spacing = |job: &Job, url: &str| spacing(job, &Host::of(url).unwrap()).unwrap();
+        let (own, foreign) = ("http://localhost/", "http://a.example/");
+        let tenth = Duration::from_millis(100);
+        assert_eq!(
+            (spacing(&job, own), spacing(&job, foreign)),
+            (Duration::ZERO, tenth)
+        );
+        job.pace.rate = Some(Rate::Fixed(20.0));
+        assert_eq!(spacing(&job, foreign), tenth / 2);
+        let slow = HostSettings {
+            rate: Some(Rate::Fixed(0.5)),
+            ..HostSettings::default()
+        };
+        job.hosts.insert("a.example".into(), slow);
+        assert_eq!(spacing(&job, foreign), 20 * tenth);
+        job.pace.rate = Some(Rate::Auto(None));
+        assert_eq!(spacing(&job, own), 10 * tenth);
+    }
+
+    #[test]
     fn a_rate_that_adapts_is_no_permission_to_be_impolite() {
         let mut pace = Pace {
             rate: Some(Rate::Auto(None)),

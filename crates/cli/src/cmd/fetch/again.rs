@@ -4,7 +4,7 @@ use std::io::{Write, stdout};
 
 use anyhow::Result;
 use clap::Args;
-use hecaton_fetch::again::{self, Choice, USUAL};
+use hecaton_fetch::again::{self, Choice, Kept, USUAL};
 use hecaton_fetch::finish;
 use hecaton_fetch::job::Job;
 use hecaton_fetch::plan::Folder;
@@ -82,23 +82,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 /// A round of a job in a folder.
 fn in_folder(arguments: &Arguments, folder: &Folder) -> Result<()> {
     let stop = stop::on_request()?;
-    // A round that is done and was not merged is merged before another one begins, and redirects that wait are
-    // followed.
     let mut live = Live::new(arguments.quiet, &arguments.watching)?;
     let options = Options {
         threads: arguments.threads.threads,
         note_progress: true,
         ..Options::default()
     };
-    let mut base = load(folder.clone())?.job;
-    arguments.tuning.change(&mut base);
-    if arguments.damaged {
-        // Products cannot be made of damaged results.
-        again::stand_in_for_lost_results(folder)?;
-    } else {
-        let finished = finish::rounds(folder, &base, &options, &stop, &mut live);
+    make_ready(arguments, folder, |base| {
+        let finished = finish::rounds(folder, base, &options, &stop, &mut live);
         finished.inspect_err(|_| live.end())?;
-    }
+        Ok(())
+    })?;
     let change = |job: &mut _| arguments.tuning.change(job);
     let prepare = || again::prepare(folder, arguments.choice(), &change);
     let judge = |job: &Job| verdict::judge(&load(folder.clone())?, job, &folder.shown());
@@ -121,7 +115,26 @@ fn in_folder(arguments: &Arguments, folder: &Folder) -> Result<()> {
     if !arguments.quiet {
         crate::say!("{}", sentence(&folder.results(), &summary));
     }
-    let judged = judge(&round.job);
+    judge_kept(kept, &round.job, judge(&round.job))
+}
+
+/// Merges a round that is done and was not merged, and follows the redirects that wait, before another round begins.
+fn make_ready(
+    arguments: &Arguments,
+    folder: &Folder,
+    finish: impl FnOnce(&Job) -> Result<()>,
+) -> Result<()> {
+    if arguments.damaged {
+        // Products cannot be made of damaged results.
+        return Ok(again::stand_in_for_lost_results(folder)?);
+    }
+    let mut base = load(folder.clone())?.job;
+    arguments.tuning.change(&mut base);
+    finish(&base)
+}
+
+/// Says how many inputs got no answer and keep a good record. A job that is good otherwise ends as incomplete.
+fn judge_kept(kept: Kept, job: &Job, judged: Result<()>) -> Result<()> {
     if kept.unanswered == 0 {
         return judged;
     }
@@ -130,7 +143,7 @@ fn in_folder(arguments: &Arguments, folder: &Folder) -> Result<()> {
         plural(kept.unanswered, "input")
     );
     match judged {
-        Ok(()) => verdict::unless_allowed(&round.job, why),
+        Ok(()) => verdict::unless_allowed(job, why),
         judged => {
             crate::say!("{why}");
             judged

@@ -34,17 +34,7 @@ impl Driver<'_> {
         let fate = self.fate(end, &flight, &outcome);
         self.note_memory(fate.then);
         self.tell_host(&flight, index, fate.host, &outcome, now);
-        let then = match fate.then {
-            Then::Record => Then::Record,
-            then => {
-                let left = self.left(&flight, index, now);
-                let then = then.within(left);
-                match self.decides_about_many(&flight, index, fate.host) {
-                    true => then.of_many(left),
-                    false => then,
-                }
-            }
-        };
+        let then = self.then(fate, &flight, index, now);
         if let (Then::Later, Some(overrun)) = (fate.then, &mut flight.pending.overrun) {
             overrun.last = now;
         }
@@ -218,6 +208,18 @@ impl Driver<'_> {
         let sentence = change.and_then(|change| sentence(name, &change, outcome));
         if let Some(sentence) = sentence {
             let _ = self.news.send(News::Sentence(sentence));
+        }
+    }
+
+    /// What becomes of a request with what is left for it.
+    fn then(&self, fate: Fate, flight: &Flight, index: usize, now: Instant) -> Then {
+        if fate.then == Then::Record {
+            return Then::Record;
+        }
+        let left = self.left(flight, index, now);
+        match self.decides_about_many(flight, index, fate.host) {
+            true => fate.then.within(left).of_many(left),
+            false => fate.then.within(left),
         }
     }
 
