@@ -66,8 +66,8 @@ pub fn of(result: Result<()>) -> ExitCode {
         ),
         false => crate::say!("hecaton: {}", plain(&format!("{error:#}"))),
     }
-    if let Some(DriverError { client, .. }) = error.downcast_ref() {
-        crate::say!("`hecaton drivers check {client}` looks closer");
+    if let Some(DriverError { argument, .. }) = error.downcast_ref() {
+        crate::say!("`hecaton drivers check {argument}` looks closer");
     }
     ExitCode::from(status(&error))
 }

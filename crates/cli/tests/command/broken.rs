@@ -165,7 +165,7 @@ fn nothing_is_left_when_nothing_was_measured() {
 fn a_missing_client_is_named_with_the_command_that_installs_it() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path().join("run");
-    let hint = "install it with `bin/hecaton drivers install absent`";
+    let hint = "install it with `bin/hecaton drivers install absent --drivers ";
     sweep("absent", &folder).assert(1, &["absent cannot run here", hint]);
     assert!(!folder.exists());
 
@@ -338,6 +338,10 @@ fn a_missing_module_of_ones_own_driver_is_the_first_thing_that_is_said() {
         first.starts_with("hecaton: the driver of mine ended") && first.ends_with(cause),
         "{}",
         ending.stderr
+    );
+    ending.assert(
+        1,
+        &[&format!("`hecaton drivers check mine --drivers {folder}`")],
     );
     if is_root() {
         ending.assert(1, &["before its first word", "--trust mine"]);

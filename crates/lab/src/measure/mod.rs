@@ -67,6 +67,8 @@ pub struct Measured {
     pub findings: Findings,
     /// Clients whose drivers broke.
     pub broken: Vec<String>,
+    /// What names the first of them on a command line; empty without one.
+    closer: String,
 }
 
 /// Measures an experiment, and reports to `progress` how far it is.
@@ -174,10 +176,11 @@ impl Measured {
         let names: Vec<&str> = self.broken.iter().map(String::as_str).collect();
         match names[..] {
             [] => Ok(()),
-            [first, ..] => bail!(
-                "{} broke and {} left out, the others were measured; `hecaton drivers check {first}` looks closer",
+            _ => bail!(
+                "{} broke and {} left out, the others were measured; `hecaton drivers check {}` looks closer",
                 listed(&names),
                 if names.len() == 1 { "was" } else { "were" },
+                self.closer
             ),
         }
     }

@@ -16,6 +16,8 @@ pub(super) struct Record {
     pub(super) folder: Folder,
     pub(super) document: Document,
     broken: Vec<String>,
+    /// What names the first of them on a command line.
+    closer: Option<String>,
 }
 
 impl Record {
@@ -47,6 +49,7 @@ impl Record {
             folder,
             document,
             broken: Vec::new(),
+            closer: None,
         })
     }
 
@@ -131,8 +134,9 @@ impl Record {
         let why = format!("the driver of {client} {happened}");
         self.document.left_out.push(why);
         // The user named neither the lab's own drivers nor the second copy of a client.
-        if sweep.clients.iter().any(|own| own.client == *client) {
+        if let Some(own) = sweep.clients.iter().find(|own| own.client == *client) {
             self.broken.push(client.clone());
+            self.closer.get_or_insert(own.argument());
         }
     }
 
@@ -144,6 +148,7 @@ impl Record {
             folder: self.folder,
             document: self.document,
             broken: self.broken,
+            closer: self.closer.unwrap_or_default(),
         }
     }
 

@@ -52,6 +52,8 @@ pub struct Work {
 #[derive(Debug)]
 pub struct Driver {
     client: String,
+    /// What names it on a command line.
+    argument: String,
     /// The name that it must give itself.
     reports: String,
     core: Option<usize>,
@@ -90,6 +92,7 @@ impl Driver {
         let process =
             Process::start(manifest, core, log, user, limits).map_err(|error| DriverError {
                 client: manifest.client.clone(),
+                argument: manifest.argument(),
                 command: "start".into(),
                 problem: Problem::NotStarted(error, is_another),
                 log: log.to_path_buf(),
@@ -97,6 +100,7 @@ impl Driver {
             })?;
         Ok(Driver {
             client: manifest.client.clone(),
+            argument: manifest.argument(),
             reports: manifest.reports.clone().unwrap_or(manifest.client.clone()),
             core,
             process,
@@ -477,6 +481,7 @@ impl Driver {
         };
         let error = DriverError {
             client: self.client.clone(),
+            argument: self.argument.clone(),
             command: command.to_string(),
             problem,
             log: self.process.log.path.clone(),

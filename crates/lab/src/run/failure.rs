@@ -15,6 +15,8 @@ const LAST_LINES: usize = 8;
 pub struct DriverError {
     /// The client.
     pub client: String,
+    /// What names it on a command line.
+    pub argument: String,
     /// The command that it was given.
     pub command: String,
     /// What happened.

@@ -105,7 +105,7 @@ pub fn receipt(manifest: &Manifest) -> Result<String, Missing> {
 
 fn remedy(manifest: &Manifest, installable: bool) -> Remedy {
     if installable || !manifest.build.is_empty() || !manifest.install.apt.is_empty() {
-        Remedy::Command(format!("{INSTALL} {}", manifest.client))
+        Remedy::Command(format!("{INSTALL} {}", manifest.argument()))
     } else if manifest.is_own {
         Remedy::Own(manifest.folder.clone())
     } else {

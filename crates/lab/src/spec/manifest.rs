@@ -212,6 +212,14 @@ impl Manifest {
         }
     }
 
+    /// What names it on a command line: its name, and the folder of a client of the user's own.
+    pub fn argument(&self) -> String {
+        match self.is_own {
+            true => format!("{} --drivers {}", self.client, self.folder.display()),
+            false => self.client.clone(),
+        }
+    }
+
     /// Reads one manifest.
     ///
     /// # Errors

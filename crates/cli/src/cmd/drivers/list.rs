@@ -76,10 +76,10 @@ fn write_missing(
         }
     }
     if let Some((manifest, _)) = missing.first() {
-        let name = &manifest.client;
+        let (name, argument) = (&manifest.client, manifest.argument());
         writeln!(
             out,
-            "\n`hecaton drivers check {name}` says what {name} lacks."
+            "\n`hecaton drivers check {argument}` says what {name} lacks."
         )?;
     }
     Ok(())
