@@ -56,6 +56,25 @@ fn a_redirect_is_a_response_by_default() {
 }
 
 #[test]
+fn each_url_may_be_sent_again_once_when_its_connection_ends() {
+    let seen = std::sync::Mutex::new(Vec::new());
+    let server = Scripted::responding(move |request| {
+        let target = request.split(' ').nth(1).unwrap().to_owned();
+        let mut seen = seen.lock().unwrap();
+        seen.push(target.clone());
+        match (seen.iter().filter(|one| **one == target).count(), &*target) {
+            (1, _) => String::new(),
+            (_, "/end") => response_text(200, "", "arrived"),
+            _ => to("/end"),
+        }
+    });
+    let request = Request::get(&format!("{}/begin", server.url)).unwrap();
+    assert_eq!(world().send(request).unwrap().status(), 200);
+    let expected = ["GET /begin", "GET /begin", "GET /end", "GET /end"];
+    assert_eq!(server.requests(), expected);
+}
+
+#[test]
 fn hops_are_followed_listed_and_counted() {
     let server = three_hops();
     let response = world()

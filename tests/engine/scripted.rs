@@ -9,7 +9,8 @@ use std::thread;
 /// Maps a whole request, as it was on the wire, to a response.
 type Responses = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// Responses are whole responses by target (`/path?query`); other targets get a 404. Connections stay open.
+/// Responses are whole responses by target (`/path?query`); other targets get a 404. Connections stay open, but for an
+/// empty response.
 pub struct Scripted {
     pub url: String,
     arrived: Arc<Mutex<Vec<String>>>,
@@ -87,7 +88,7 @@ fn serve(mut stream: TcpStream, responses: &Responses, records: &Mutex<Vec<Strin
         input.clear();
         records.lock().unwrap().push(request.clone());
         let bytes = responses(&request);
-        if stream.write_all(bytes.as_bytes()).is_err() {
+        if bytes.is_empty() || stream.write_all(bytes.as_bytes()).is_err() {
             return;
         }
     }

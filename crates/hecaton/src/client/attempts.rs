@@ -23,6 +23,7 @@ pub(crate) struct Course {
     order: Order,
     /// Retries by the rules.
     retries: u32,
+    /// Re-sends to the current URL: its connections may be as stale as those of the URL before.
     resends: Resends,
 }
 
@@ -65,6 +66,7 @@ impl Shared {
         course: &mut Course,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Failure> {
+        course.resends = Resends::default();
         if request.options.is_some() {
             Shared::begin_digest(request);
         }
