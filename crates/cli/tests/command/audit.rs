@@ -154,7 +154,7 @@ fn junit_fails_for_what_differs_from_the_expectations_and_for_nothing_else() {
     }
 }
 
-/// What would be written after minutes is tried before the first request.
+/// Places that are written after minutes are tried before the first request.
 #[test]
 fn places_that_cannot_be_written_are_refused_before_the_audit() {
     let temporary = tempfile::tempdir().unwrap();

@@ -46,7 +46,7 @@ impl Field {
         }
     }
 
-    /// What is expected instead of this value, if this field cannot be compared with it so.
+    /// Says which values this field can be compared with, unless this is one of them.
     pub(super) fn objection(&self, comparison: Comparison, literal: &Literal) -> Option<String> {
         let is_equality = matches!(comparison, Comparison::Equal | Comparison::Unequal);
         if *literal == Literal::Null && !is_equality {

@@ -62,7 +62,7 @@ fn no_percentile(row: &Row, percent: f64) -> String {
 struct Sign {
     text: &'static str,
     holds: fn(&f64, &f64) -> bool,
-    /// What is said of a figure for which it holds.
+    /// The words for a figure for which it holds.
     words: &'static str,
 }
 

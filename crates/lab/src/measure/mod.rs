@@ -67,7 +67,7 @@ pub struct Measured {
     pub findings: Findings,
     /// Clients whose drivers broke.
     pub broken: Vec<String>,
-    /// What names the first of them on a command line; empty without one.
+    /// The first of them as a command line names it; empty without one.
     closer: String,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Record {
     pub(super) folder: Folder,
     pub(super) document: Document,
     broken: Vec<String>,
-    /// What names the first of them on a command line.
+    /// The first of them as a command line names it.
     closer: Option<String>,
 }
 

@@ -52,7 +52,7 @@ pub struct Work {
 #[derive(Debug)]
 pub struct Driver {
     client: String,
-    /// What names it on a command line.
+    /// The client as a command line names it.
     argument: String,
     /// The name that it must give itself.
     reports: String,

@@ -15,7 +15,7 @@ const LAST_LINES: usize = 8;
 pub struct DriverError {
     /// The client.
     pub client: String,
-    /// What names it on a command line.
+    /// The client as a command line names it.
     pub argument: String,
     /// The command that it was given.
     pub command: String,

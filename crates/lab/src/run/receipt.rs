@@ -25,7 +25,7 @@ pub struct Missing {
     pub client: String,
     /// What is missing.
     pub what: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: Remedy,
 }
 

@@ -211,7 +211,7 @@ impl Driver<'_> {
         }
     }
 
-    /// What becomes of a request with what is left for it.
+    /// The next step of a request, within its tries and its time.
     fn then(&self, fate: Fate, flight: &Flight, index: usize, now: Instant) -> Then {
         if fate.then == Then::Record {
             return Then::Record;
@@ -223,8 +223,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Whether a request without an answer is for the robots.txt of a host with so many inputs that they would wait until
-    /// the host is back.
+    /// Whether a robots.txt without an answer decides about many inputs: they would wait until the host is back.
     fn decides_about_many(&self, flight: &Flight, index: usize, ended: HostSign) -> bool {
         let hosts = &self.open[index].hosts;
         flight.pending.is_robots

@@ -224,7 +224,7 @@ impl OpenPart {
         if reading.repeats.contains(planned.number) {
             return Some(unsent(Seen::Duplicate));
         }
-        // Only requests that must not be repeated have intents. What has become a GET stays one.
+        // Only requests that must not be repeated have intents. A request that has become a GET stays one.
         let again = reading.resend_unknown || way.is_some_and(|way| way.is_get);
         let is_unknown = !again && self.intents.contains(planned.number);
         is_unknown.then(|| unsent(Seen::Intent))
