@@ -44,18 +44,17 @@ impl Expectations {
         Ok(read)
     }
 
-    /// The expectations that hold for what was found, with its sentences as reasons.
-    pub fn of(audited: &Audited) -> Expectations {
+    /// The expectations that hold for what was found. A case keeps its reason of `before`, if its verdict is the same;
+    /// other reasons are the sentences of what was found.
+    pub fn of(audited: &Audited, before: Option<&Expectations>) -> Expectations {
+        let before = before.filter(|before| before.client == audited.client);
+        let reason = |finding: &Finding| before?.reason(finding).map(str::to_owned);
         let found = audited.findings.iter().filter(|found| is_listed(found));
-        let expected = found.map(
-            |Finding {
-                 id, verdict, says, ..
-             }| Expected {
-                case: id.clone(),
-                verdict: *verdict,
-                why: says.clone(),
-            },
-        );
+        let expected = found.map(|finding| Expected {
+            case: finding.id.clone(),
+            verdict: finding.verdict,
+            why: reason(finding).unwrap_or_else(|| finding.says.clone()),
+        });
         Expectations {
             client: audited.client.clone(),
             all: expected.collect(),
@@ -100,11 +99,9 @@ impl Expectations {
         };
         let (listed, why) = (expected.verdict, &expected.why);
         let direction = Direction::of(Some(listed), Some(*verdict));
-        let todo = match direction {
-            Direction::Better => {
-                "take it out of the file, or write the file anew with `--write-expect`"
-            }
-            _ => "update the file if the new verdict is right",
+        let todo = match is_listed(finding) {
+            true => format!("write `{verdict}` in the file if that is right"),
+            false => "take it out of the file".to_owned(),
         };
         Some(format!(
             "{id} is {direction}: `{verdict}`, and the file expects `{listed}` ({why}); {todo}"

@@ -66,7 +66,7 @@ const EXAMPLES: &str = "\
 Examples:
   hecaton measure -- ruby script.rb {url}/r/1
   hecaton measure -d 20ms -- curl --silent --parallel '{url}/r/[1-200]'
-  hecaton measure --fail-if 'duplicates > 0' --fail-if 'in-flight < 50' -- ruby script.rb {url}
+  hecaton measure --fail-if 'duplicates > 0' --fail-if 'in-flight < 50' -- ruby script.rb {url}/r/1
   hecaton measure -r 10 --json -- sh -c 'wget -q -O - $HECATON_URL/r/1'";
 
 /// Runs, prints.
@@ -99,6 +99,13 @@ fn refuse_without_dashes(line: &[String], program: &[String]) -> Result<()> {
     let own = &line[1..line.len() - program.len()];
     if own.last().is_some_and(|word| word == "--") {
         return Ok(());
+    }
+    // Before `--`, the first word that is no option of ours begins the program.
+    if let Some(unknown) = program.first().filter(|word| word.starts_with('-')) {
+        bail!(Usage(format!(
+            "measure has no option {}; `hecaton measure --help` lists them, with their short forms",
+            quoted(unknown)
+        )));
     }
     let shown = |words: &[String]| words.iter().map(|word| quoted(word)).collect::<Vec<_>>();
     let shown = [shown(own), vec!["--".to_owned()], shown(program)].concat();

@@ -107,13 +107,24 @@ fn expectations_fail_for_what_is_new_and_for_what_is_gone() {
     for says in [
         "1 verdict differs from ",
         "stale-post-fin is better: `pass`, and the file expects `deviation` (it sins)",
-        "write the file anew with `--write-expect`",
+        "take it out of the file",
     ] {
         assert!(
             gone.status.code() == Some(1) && shown.contains(says),
             "{shown}"
         );
     }
+    let other = expect(
+        "repeats-stale-post-after-fin",
+        &listed.replace("deviation", "violation"),
+    );
+    let shown = text(&other);
+    assert!(shown.contains("write `deviation` in the file"), "{shown}");
+    write(&file, listed).unwrap();
+    let anew = ["--write-expect", file.to_str().unwrap()];
+    sinner("repeats-stale-post-after-fin", temporary.path(), &anew);
+    let written = read_to_string(&file).unwrap();
+    assert!(written.contains("it sins"), "{written}");
 }
 
 /// The document for systems of continuous integration fails if, and only if, the command does.

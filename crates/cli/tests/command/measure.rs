@@ -146,5 +146,12 @@ fn a_program_without_dashes_before_it_is_refused_with_the_right_line() {
         let ending = run(hecaton("cheats").arg("measure").args(line.split(' ')));
         ending.assert(2, &["write `--` between", meant]);
     }
+    for (line, unknown) in [
+        ("-r 1 --out x -- curl {url}", "measure has no option --out"),
+        ("-r1 -- curl {url}", "measure has no option -r1"),
+    ] {
+        let ending = run(hecaton("cheats").arg("measure").args(line.split(' ')));
+        ending.assert(2, &[unknown, "hecaton measure --help"]);
+    }
     run(hecaton("cheats").arg("measure")).assert(2, &["hecaton measure [OPTIONS] -- <COMMAND>..."]);
 }

@@ -29,6 +29,8 @@ fn clients() -> tempfile::TempDir {
         write(&format!("{name}.py"), driver);
         write(&format!("{name}.toml"), manifest);
     }
+    // A library's own file is no manifest.
+    write("pyproject.toml", "[project]\nname = 'mine'\n");
     folder
 }
 

@@ -14,6 +14,19 @@ const JOINED: [&str; 3] = ["needs", "build", "from"];
 /// Keys of which each client has its own.
 const OWN: [&str; 3] = ["client", "run", "can"];
 
+/// Keys by which a file shows that it is a client's manifest: no other TOML file of a library has them.
+const TELLING: [&str; 3] = ["run", "language", "approach"];
+
+/// Whether a TOML file is to be read as a manifest. One that is not written in TOML is, so that somebody hears of it.
+pub(super) fn describes_a_client(path: &Path) -> Result<bool> {
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let table = text.parse::<Table>();
+    Ok(table.map_or(true, |table| {
+        TELLING.iter().any(|key| table.contains_key(*key))
+    }))
+}
+
 /// The manifest in `text`, which was read from `path`, with what the kit beside it says; `kit = false` does without.
 pub(super) fn complete(text: &str, path: &Path) -> Result<Table> {
     let mut own = read(text, path)?;

@@ -267,7 +267,7 @@ impl Catalogue {
 
     /// The clients of `known`, and those of each of `folders`.
     ///
-    /// `known` alone may be empty. A name that two manifests share is an error: if one silently replaced the other, a
+    /// `known` alone may be empty. In `folders`, TOML files of another kind are passed over, such as a library's own. A name that two manifests share is an error: if one silently replaced the other, a
     /// table would show a known name, and mean another program.
     ///
     /// # Errors
@@ -299,6 +299,9 @@ impl Catalogue {
 
     fn add(&mut self, folder: &Path, is_own: bool) -> Result<()> {
         for path in manifests_in(folder)? {
+            if is_own && !kit::describes_a_client(&path)? {
+                continue;
+            }
             let mut manifest = Manifest::load(&path)?;
             manifest.is_own = is_own;
             if let Some(other) = self.clients.get(&manifest.client) {

@@ -114,11 +114,12 @@ pub fn differences(expected: &[Expected<'_>], audited: &[Audited]) -> Result<()>
     }
 }
 
-/// Writes what was found as what is expected from then on.
-pub fn write(file: &PathBuf, audited: &[Audited]) -> Result<()> {
+/// Writes what was found as what is expected from then on. Reasons that the file has already are kept.
+pub fn write(file: &PathBuf, audited: &[Audited], cases: &Catalogue) -> Result<()> {
     let [audited] = audited else {
         return wrong("`--write-expect` writes the file of one client; audit one at a time");
     };
-    let text = Expectations::of(audited).text()?;
+    let before = expectations(file, cases).ok();
+    let text = Expectations::of(audited, before.as_ref()).text()?;
     std::fs::write(file, text).with_context(|| format!("{} cannot be written", file.display()))
 }

@@ -153,7 +153,7 @@ fn audit(
     let library = Library::load(&project_root()?.join("audit/documented"))?;
     audited.iter_mut().for_each(|one| library.describe(one));
     if let Some(file) = &arguments.write_expect {
-        expected::write(file, &audited)?;
+        expected::write(file, &audited, catalogue)?;
     }
     let differences = expected::differences(&expected, &audited);
     if arguments.public {
