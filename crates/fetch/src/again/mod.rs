@@ -14,6 +14,7 @@ mod spared;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use uuid::Uuid;
@@ -99,6 +100,7 @@ pub fn current(folder: &Folder) -> Result<Option<Started>> {
         job,
         plan,
         is_resumed: true,
+        sites: Arc::default(),
         lock: None,
     }))
 }
@@ -179,6 +181,7 @@ pub fn prepare(
         job,
         plan,
         is_resumed: false,
+        sites: Arc::default(),
         lock: Some(held),
     }))
 }

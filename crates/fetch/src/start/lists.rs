@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hecaton::{Reactor, Streaming};
 
-use super::visit::Visitor;
+use super::visit::{Visit, Visitor};
 #[cfg(not(feature = "objects"))]
 use crate::error::Error;
 use crate::error::Result;
@@ -71,9 +71,15 @@ fn request(job: &Job, url: &str) -> io::Result<Page> {
         naming: None,
         is_patient: false,
     };
-    let streaming = visitor.visit(url, |client, request| {
-        reactor.block_on(client.open(request.timeout(LONGEST)))
-    });
+    let visit = Visit {
+        url,
+        is_own: clients.wrote(url),
+    };
+    let streaming = visitor.visit(
+        visit,
+        |_| Ok(()),
+        |_, client, request| reactor.block_on(client.open(request.timeout(LONGEST))),
+    );
     let streaming = streaming.map_err(failed)?;
     match streaming.status() {
         200 | 206 => Ok(Page::Open(Box::new((reactor, streaming)), Bytes::new())),

@@ -9,6 +9,7 @@ use std::fs::{self, File};
 use std::io::IsTerminal;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use nix::fcntl::{Flock, FlockArg};
@@ -20,7 +21,7 @@ use crate::job::Job;
 use crate::plan::{self, Fed, Folder, Holder, Listed, Plan, write_whole};
 use crate::record::URL;
 use crate::request::Maker;
-use crate::run::{self, Observer, Options, Summary, Work};
+use crate::run::{self, Observer, Options, Sites, Summary, Work};
 
 pub use self::more::{Added, More, add, limits};
 
@@ -34,6 +35,8 @@ pub struct Started {
     pub plan: Plan,
     /// Whether the plan was there before.
     pub is_resumed: bool,
+    /// The robots.txt rules that were read while it was planned.
+    pub sites: Arc<Sites>,
     /// Held since before the first byte of the plan, if this process made it or added to it.
     pub(crate) lock: Option<Lock>,
 }
@@ -62,7 +65,8 @@ fn resume(folder: Folder, job: Job, plan: Plan) -> Result<Started> {
     let (plan, lock) = match has_more(&job, &plan)? {
         true => {
             let more = More::lists(&job.input.files);
-            more::grow(&folder, &job, more).map(|grown| (grown.plan, Some(grown.lock)))?
+            more::grow(&folder, &job, &Sites::default(), more)
+                .map(|grown| (grown.plan, Some(grown.lock)))?
         }
         false => (plan, None),
     };
@@ -71,6 +75,7 @@ fn resume(folder: Folder, job: Job, plan: Plan) -> Result<Started> {
         job,
         plan,
         is_resumed: true,
+        sites: Arc::default(),
         lock,
     })
 }
@@ -92,9 +97,10 @@ fn plan_new(folder: Folder, job: Job) -> Result<Started> {
     let is_new = !folder.path().exists();
     let held = begin(&folder, &job)?;
     let mut router = more::Router::new(&maker, &job)?;
+    let sites = Arc::<Sites>::default();
     let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| match &mut list {
         Some(list) => feed_lists(&job, list, take),
-        None => feed_sitemaps(&job, take),
+        None => feed_sitemaps(&job, &sites, take),
     };
     let plan = plan::make(
         &folder,
@@ -113,6 +119,7 @@ fn plan_new(folder: Folder, job: Job) -> Result<Started> {
         job,
         plan,
         is_resumed: false,
+        sites,
         lock: Some(held),
     })
 }
@@ -181,9 +188,13 @@ fn feed_lists(
 }
 
 /// Passes on every page of the sitemaps.
-fn feed_sitemaps(job: &Job, take: &mut dyn FnMut(Entry) -> Result<()>) -> Result<Fed> {
+fn feed_sitemaps(
+    job: &Job,
+    sites: &Sites,
+    take: &mut dyn FnMut(Entry) -> Result<()>,
+) -> Result<Fed> {
     let mut number = 0;
-    sitemaps::each(job, &job.input.sitemap, &mut |entry| {
+    sitemaps::each(job, &job.input.sitemap, sites, &mut |entry| {
         number += 1;
         take(entry.numbered(number - 1))
     })?;
@@ -236,6 +247,7 @@ pub fn load(folder: Folder) -> Result<Started> {
         job,
         plan,
         is_resumed: true,
+        sites: Arc::default(),
         lock: None,
     })
 }

@@ -12,7 +12,7 @@ use crate::plan::{
 };
 use crate::record::{Columns, URL, listed};
 use crate::request::Maker;
-use crate::run::check_plan;
+use crate::run::{Sites, check_plan};
 
 use super::{Lock, Started, load, lock, refused, sitemaps, source};
 
@@ -49,7 +49,7 @@ pub fn add(folder: Folder, more: More<'_>, change: &dyn Fn(&mut Job)) -> Result<
     }
     change(&mut job);
     job.check()?;
-    let grown = grow(&started.folder, &job, more)?;
+    let grown = grow(&started.folder, &job, &started.sites, more)?;
     change(&mut started.job);
     started.lock = Some(grown.lock);
     let plan = grown.plan;
@@ -73,11 +73,11 @@ pub struct Grown {
     pub lock: Lock,
 }
 
-/// Adds what these lists have beyond what the plan of a folder knows.
+/// Adds what these lists have beyond what the plan of a folder knows. `sites` gets the robots.txt rules that were read.
 ///
 /// # Errors
 /// As [`add`].
-pub fn grow(folder: &Folder, job: &Job, more: More<'_>) -> Result<Grown> {
+pub fn grow(folder: &Folder, job: &Job, sites: &Sites, more: More<'_>) -> Result<Grown> {
     let lock = lock(folder)?;
     // Another process may have added some before.
     let plan = Plan::planned(folder)?;
@@ -102,7 +102,7 @@ pub fn grow(folder: &Folder, job: &Job, more: More<'_>) -> Result<Grown> {
                 listed(&plan.columns)
             )));
         }
-        sitemaps::each(job, more.sitemaps, take)?;
+        sitemaps::each(job, more.sitemaps, sites, take)?;
         Ok(identities)
     };
     let plan = plan::extend(folder, &plan, &mut feed, &rules, &mut |columns, routed| {

@@ -54,13 +54,25 @@ pub struct Unvisited {
     pub why: String,
     /// Whether another try might end in another way.
     pub may_pass: bool,
+    /// The status of a redirect that is not followed.
+    pub redirect: Option<u16>,
 }
 
 impl Unvisited {
-    fn lasting(why: impl Display) -> Unvisited {
+    /// Another try would end in the same way.
+    pub fn lasting(why: impl Display) -> Unvisited {
         Unvisited {
             why: why.to_string(),
             may_pass: false,
+            redirect: None,
+        }
+    }
+
+    /// The same, of a URL that a redirect leads to.
+    fn after(self, onward: &Way) -> Unvisited {
+        Unvisited {
+            why: format!("a redirect leads to {}: {}", onward.url, self.why),
+            ..self
         }
     }
 }
@@ -69,6 +81,15 @@ impl Display for Unvisited {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.why)
     }
+}
+
+/// A URL that is requested.
+#[derive(Clone, Copy, Debug)]
+pub struct Visit<'a> {
+    /// The URL.
+    pub url: &'a str,
+    /// Whether the user wrote its host as their own.
+    pub is_own: bool,
 }
 
 /// Requests URLs, and the URLs that they redirect to.
@@ -82,34 +103,44 @@ pub struct Visitor<'a> {
 }
 
 impl Visitor<'_> {
-    /// Requests a URL. `send` sends a request.
+    /// Requests a URL. `permit` refuses URLs that are not requested, and `send` sends a request for a URL. Both are
+    /// called for each redirect too.
     ///
     /// # Errors
     /// Why there is no response, why a redirect is not followed, or that only a part of the body came.
     pub fn visit<T: Head>(
         &self,
-        url: &str,
-        send: impl Fn(&Client, Request) -> Result<T, hecaton::Error>,
+        visit: Visit<'_>,
+        permit: impl Fn(Visit<'_>) -> Result<(), Unvisited>,
+        send: impl Fn(&str, &Client, Request) -> Result<T, hecaton::Error>,
     ) -> Result<T, Unvisited> {
         let rendered = Rendered {
             method: "GET".into(),
-            url: url.into(),
+            url: visit.url.into(),
             headers: Vec::new(),
             body: None,
         };
         let mut earlier: Option<Way> = None;
-        let mut is_own = self.clients.wrote(url);
+        let mut is_own = visit.is_own;
         loop {
-            let here = earlier.as_ref().map_or(url, |onward| &onward.url);
+            let here = earlier.as_ref().map_or(visit.url, |onward| &onward.url);
+            let permitted = permit(Visit { url: here, is_own });
+            permitted.map_err(|unvisited| match &earlier {
+                Some(onward) => unvisited.after(onward),
+                None => unvisited,
+            })?;
             let request = self.request(here).map_err(Unvisited::lasting)?;
             let client = self.clients.of(is_own);
-            let came = self.persist(|| send(client, request.clone()))?;
+            let came = self.persist(|| send(here, client, request.clone()))?;
             let (status, headers) = (came.status(), came.headers());
             match step(status, headers, &rendered, earlier.as_ref(), LIMITS) {
                 Step::Stay => return Ok(came),
                 Step::Refused(it) => {
                     let why = format!("a redirect is not followed: {}", it.why);
-                    return Err(Unvisited::lasting(why));
+                    return Err(Unvisited {
+                        redirect: Some(status),
+                        ..Unvisited::lasting(why)
+                    });
                 }
                 Step::To(onward) => {
                     let from = Referrer { url: here, is_own };
@@ -170,7 +201,12 @@ impl Visitor<'_> {
 
 /// A response that says something about its URL.
 fn whole<T: Head>(came: Result<T, hecaton::Error>, may_pass: bool) -> Result<T, Unvisited> {
-    let unvisited = |why: String| Err(Unvisited { why, may_pass });
+    let unvisited = |why: String| {
+        Err(Unvisited {
+            may_pass,
+            ..Unvisited::lasting(why)
+        })
+    };
     match came {
         Err(error) => unvisited(error.to_string()),
         Ok(came) => match unrequested(came.status(), came.headers()) {

@@ -105,16 +105,17 @@ fn elsewhere(arguments: &Run, url: &str) -> Result<()> {
     }
     let remote = Remote::open(url)?;
     let stop = stop::on_request()?;
-    let is_planned = match is_new {
-        true => {
-            let (scratch, job) = (Scratch::new(None)?, job.job()?);
-            !until_stopped(&stop, || remote.plan(&scratch, job))?.is_resumed
-        }
-        false => false,
-    };
+    let planned = is_new.then(|| {
+        let (scratch, job) = (Scratch::new(None)?, job.job()?);
+        Ok::<_, anyhow::Error>(until_stopped(&stop, || remote.plan(&scratch, job))?)
+    });
+    let planned = planned.transpose()?;
     let scratch = Scratch::new(None)?;
     let mut started = remote.prepare(&scratch)?;
-    started.is_resumed = !is_planned;
+    started.is_resumed = true;
+    if let Some(planned) = planned {
+        (started.is_resumed, started.sites) = (planned.is_resumed, planned.sites);
+    }
     match is_new {
         true => started.job = job.job()?,
         false => started = job.resume(started)?,
@@ -138,7 +139,8 @@ pub fn finish_elsewhere(
 ) -> Result<()> {
     let mut live = Live::new(way.is_quiet, &way.watching)?;
     live.begin(started);
-    let summary = remote.run(started, &way.options(), stop, &mut live);
+    let options = way.options(started);
+    let summary = remote.run(started, &options, stop, &mut live);
     let summary = summary.inspect_err(|_| live.end())?;
     let made = remote.finish(started);
     live.end();
@@ -175,8 +177,9 @@ impl Way {
         }
     }
 
-    fn options(&self) -> Options {
+    fn options(&self, started: &Started) -> Options {
         Options {
+            sites: started.sites.clone(),
             threads: self.threads,
             resend_unknown: self.resend_unknown,
             note_progress: true,
@@ -202,7 +205,7 @@ impl Way {
 pub fn finish_run(started: Started, stop: &AtomicBool, way: &Way) -> Result<()> {
     let mut live = Live::new(way.is_quiet, &way.watching)?;
     live.begin(&started);
-    let options = way.options();
+    let options = way.options(&started);
     let summary = started.run(&options, stop, &mut live);
     let mut summary = summary.inspect_err(|_| live.end())?;
     let (folder, job) = (started.folder.clone(), started.job.clone());
