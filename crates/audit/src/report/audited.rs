@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::case::Verdict;
 use crate::run::Finding;
+use crate::subject::Reported;
 
 /// A client with its findings.
 #[derive(Clone, Debug, Serialize)]
@@ -29,6 +30,29 @@ impl Audited {
             .collect();
         found.sort_by_key(|finding| finding.severity);
         found
+    }
+
+    /// Why nothing was shown of the client: no fault of a server was applied, as where its calls fail before they send
+    /// anything.
+    pub fn nothing_shown(&self) -> Option<String> {
+        let failed = self.of(Verdict::SetupFailed);
+        let tells = |finding: &Finding| finding.verdict < Verdict::SetupFailed;
+        if failed.is_empty() || self.findings.iter().any(tells) {
+            return None;
+        }
+        let mut reported = failed.iter().flat_map(|finding| &finding.run.reported);
+        let error = reported.find_map(|reported| match reported {
+            Reported::Error { class, text, .. } => {
+                // Drivers write a line break as `\\n`.
+                let first = text.split("\\n").next().unwrap_or_default();
+                Some(format!("; its call said {class}: {first}"))
+            }
+            _ => None,
+        });
+        let (client, error) = (&self.client, error.unwrap_or_default());
+        Some(format!(
+            "no case could be tried with {client}: no fault of a server was applied{error}"
+        ))
     }
 
     /// How many findings there are of each verdict, as one line.

@@ -562,9 +562,14 @@ fn a_driver_that_cannot_be_audited_is_refused_in_words() {
         &format!("def Kit.call_reply(_) = {reply}\nKit.run(Object,"),
     );
     changed("wordless", "Kit.run(Object, calls: [],");
+    driver(&clients, "mistyped", "sned(call)");
     for (client, says) in [
         ("accepts", "and reports 200 with 0 bytes after 1 ms"),
         ("wordless", "`hello` has no `calls`"),
+        (
+            "mistyped",
+            "no fault of a server was applied; its call said NoMethodError: undefined method",
+        ),
     ] {
         let mut command = in_project_of(temporary.path());
         let ended = command.args(["audit", client, "--case", "fr01"]).output();

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use hecaton_audit::case::{Case, Catalogue, Verdict};
 use hecaton_audit::clients::Client;
@@ -164,7 +164,10 @@ fn audit(
     if let Some(folder) = &arguments.out {
         write(folder, &audited, &expectations)?;
     }
-    differences
+    match audited.iter().find_map(Audited::nothing_shown) {
+        Some(why) if expected.is_empty() && !arguments.all => bail!("{why}"),
+        _ => differences,
+    }
 }
 
 /// Refuses places that cannot be written, before anything is audited.
