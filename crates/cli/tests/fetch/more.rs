@@ -399,6 +399,47 @@ fn an_added_line_with_another_checksum_is_fetched() {
 }
 
 #[test]
+fn a_checksum_is_one_however_it_is_written_and_another_text_is_invalid() {
+    let server = Scripted::start(|_, _| response(200, "", "one"));
+    let world = World::new();
+    let digest = DIGESTS[0];
+    let rows = [
+        ("/same", digest.to_owned()),
+        ("/same", digest.to_uppercase()),
+        ("/same", format!("sha256:{digest}")),
+        ("/wrong", "n/a".to_owned()),
+        ("/wrong", format!("{digest}0")),
+    ];
+    let row = |(path, digest): &(&str, String)| {
+        serde_json::json!({"url": server.url(path), "digest": digest}).to_string()
+    };
+    let none = ["null", "\"\"", "\" \""].map(|cell| {
+        let url = server.url("/none");
+        format!("{{\"url\": \"{url}\", \"digest\": {cell}}}")
+    });
+    let missing = format!("{{\"url\": \"{}\"}}", server.url("/none"));
+    let rows: Vec<_> = rows.iter().map(row).chain(none).chain([missing]).collect();
+    let list = world.write("files.jsonl", rows.into_iter());
+    world.run_to(4, &list, &["--verify", "sha256:digest"]);
+    let records = world.records();
+    let outcomes: Vec<_> = records
+        .values()
+        .map(|one| one["outcome"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        outcomes,
+        [
+            "response", "skipped", "skipped", "invalid", "invalid", "response", "skipped",
+            "skipped", "skipped"
+        ]
+    );
+    let why = records[&3]["why"].as_str().unwrap();
+    let says = "the column digest has \"n/a\", which is not a checksum";
+    assert!(why.contains(says), "{why}");
+    assert_eq!(server.came().len(), 2);
+}
+
+#[test]
 fn an_added_line_that_differs_in_other_columns_is_skipped_and_the_command_says_so() {
     let world = World::new();
     let base = world.server.base_url().to_owned();

@@ -1,5 +1,6 @@
 //! An input → its request: the URL and the rest, a digest that finds duplicates, and the engine's own form.
 
+mod expected;
 mod headers;
 mod hosts;
 mod onward;
@@ -14,6 +15,7 @@ use bytes::Bytes;
 use hecaton::{Defaults, Redirect, Request};
 use uuid::Uuid;
 
+pub use self::expected::{Algorithm, Expected};
 use self::headers::headers;
 use self::hosts::{HostHeaders, Own};
 pub use self::onward::{RedirectLimits, Step, Unfetched, next_page, step};
@@ -48,8 +50,10 @@ pub struct Maker {
     /// Settings of single hosts.
     hosts: HostHeaders,
     columns: Vec<String>,
-    /// The columns that say what is wanted of a response: its checksum, and the name of its file.
-    wanted: Vec<String>,
+    /// The columns that say what name the file of a response gets.
+    named: Vec<String>,
+    /// The column that says which checksum a response is to have.
+    expected: Option<Expected>,
 }
 
 /// A template with these headers. One of a request that became a GET lacks those that describe a body.
@@ -132,7 +136,8 @@ impl Maker {
             keys_of: settings.idempotency_key.then_some(job),
             hosts: HostHeaders::default(),
             columns: columns.to_vec(),
-            wanted: Vec::new(),
+            named: Vec::new(),
+            expected: None,
         })
     }
 
@@ -141,15 +146,29 @@ impl Maker {
     pub fn for_results(self, settings: &ResultSettings) -> Maker {
         let named = settings.name.as_deref().map(Template::columns_in);
         let verify = settings.verify.as_deref();
-        let compared = verify.and_then(|verify| Some(verify.split_once(':')?.1.to_owned()));
-        let wanted = named.into_iter().flatten().chain(compared).collect();
-        Maker { wanted, ..self }
+        Maker {
+            named: named.into_iter().flatten().collect(),
+            // Whoever runs the job refuses a setting that names no column.
+            expected: verify.and_then(|verify| Expected::new(verify).ok()),
+            ..self
+        }
     }
 
     /// The digest of an input. Inputs with the same request and the same wishes have the same.
     pub fn digest(&self, rendered: &Rendered<'_>, columns: Option<&Columns>) -> u128 {
         let value = |name| Some(columns?.get(name)?.as_str());
-        rendered.digest(self.wanted.iter().filter_map(value))
+        let named = self.named.iter().filter_map(value);
+        let checksum = columns.and_then(|columns| self.checksum(columns).ok()?);
+        rendered.digest(named.chain(checksum.as_deref()))
+    }
+
+    /// The checksum that an input's response is to have, if its columns name one.
+    ///
+    /// # Errors
+    /// Why a cell is no checksum.
+    pub fn checksum(&self, columns: &Columns) -> std::result::Result<Option<String>, String> {
+        let expected = self.expected.as_ref();
+        expected.map_or(Ok(None), |expected| expected.of(columns))
     }
 
     /// Adds the headers and credentials of single hosts.

@@ -6,25 +6,14 @@ use crate::error::{Error, Result};
 use crate::job::ResultSettings;
 use crate::plan::{Content, Planned};
 use crate::record::listed;
+use crate::request::{Algorithm, Expected};
 use crate::sink::{Digested, Digests};
-
-/// An algorithm that publishers of files use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Algorithm {
-    Sha256,
-    Md5,
-}
-
-/// Both, with their names in `--verify` and in columns.
-const ALGORITHMS: [(&str, Algorithm); 2] =
-    [("sha256:", Algorithm::Sha256), ("md5:", Algorithm::Md5)];
 
 /// Which checksums are recorded, and what they are compared with.
 pub struct Checksums {
     sha256: bool,
     md5: bool,
-    /// The algorithm, its name with a colon, and the column.
-    expected: Option<(Algorithm, &'static str, String)>,
+    expected: Option<Expected>,
 }
 
 impl Checksums {
@@ -33,20 +22,12 @@ impl Checksums {
     /// # Errors
     /// When `verify` names no algorithm or no column.
     pub fn new(settings: &ResultSettings) -> Result<Checksums> {
-        let read = |verify: &str| {
-            let of = |(name, algorithm)| Some((algorithm, name, verify.strip_prefix(name)?));
-            let (algorithm, name, column) = ALGORITHMS.into_iter().find_map(of)?;
-            (!column.is_empty()).then(|| (algorithm, name, column.to_owned()))
-        };
-        let expected = settings.verify.as_deref().map(|verify| {
-            read(verify).ok_or_else(|| {
-                Error::usage(format!(
-                    "verify is {verify:?}: write sha256:COLUMN or md5:COLUMN, with the column that has the checksum of each body"
-                ))
-            })
-        });
+        let expected = settings.verify.as_deref().map(Expected::new);
         let expected = expected.transpose()?;
-        let is_expected = |of| matches!(expected, Some((algorithm, ..)) if algorithm == of);
+        let is_expected = |of| {
+            let expected = expected.as_ref();
+            expected.is_some_and(|expected| expected.algorithm == of)
+        };
         Ok(Checksums {
             sha256: settings.sha256 || is_expected(Algorithm::Sha256),
             md5: settings.md5 || is_expected(Algorithm::Md5),
@@ -60,8 +41,9 @@ impl Checksums {
     /// The columns that there are.
     pub fn check_columns(&self, columns: &[String]) -> Result<()> {
         match &self.expected {
-            Some((.., column)) if !columns.contains(column) => Err(Error::usage(format!(
-                "verify names the column {column:?}, and the list has: {}",
+            Some(expected) if !columns.contains(&expected.column) => Err(Error::usage(format!(
+                "verify names the column {:?}, and the list has: {}",
+                expected.column,
                 listed(columns)
             ))),
             _ => Ok(()),
@@ -89,17 +71,18 @@ impl Checksums {
         planned: &Planned,
         made: impl FnOnce() -> &'a Digested,
     ) -> Option<String> {
-        let (algorithm, prefix, column) = self.expected.as_ref()?;
+        let expected = self.expected.as_ref()?;
         let Content::Columns(columns) = &planned.held else {
             return None;
         };
-        let named = columns.get(column)?.trim().to_ascii_lowercase();
-        let named = named.strip_prefix(prefix).unwrap_or(&named);
-        if named.is_empty() {
-            return None;
-        }
+        let named = match expected.of(columns) {
+            Ok(named) => named?,
+            // Such an input is planned as an invalid one, but by an older program it was not.
+            Err(why) => return Some(why),
+        };
+        let (prefix, column) = (expected.prefix, &expected.column);
         let made = made();
-        let made = match algorithm {
+        let made = match expected.algorithm {
             Algorithm::Sha256 => &made.sha256,
             Algorithm::Md5 => &made.md5,
         };

@@ -147,6 +147,7 @@ impl<'a> Router<'a> {
         routed: &mut dyn FnMut(Routed<'_>),
     ) -> std::result::Result<(), String> {
         let rendered = self.maker.render_columns(columns)?;
+        self.maker.checksum(columns)?;
         let host = self.last.of(&rendered.url);
         let (host, foreign) = host.map_err(|error| error.to_string())?;
         routed(Routed {
