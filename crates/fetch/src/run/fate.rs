@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 
 use hecaton::{Kind, Outcome, Phase, Reason};
 
-use super::hosts::HostSign;
+use super::hosts::{HostSign, usual_pause};
 
 /// What a request is for. A further page and the target of a redirect end as their inputs do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,10 +226,12 @@ impl Fate {
         Fate { host, then }
     }
 
-    /// The pause that the host requests.
-    pub fn pause(&self) -> Option<Duration> {
+    /// The pause of a host that is overrun: as long as it requests, or after so many others as long as is usual.
+    pub fn pause(&self, before: u32) -> Option<Duration> {
         match self.host {
-            HostSign::Overrun(pause) | HostSign::Unavailable(pause) => pause,
+            HostSign::Overrun(pause) | HostSign::Unavailable(pause) => {
+                Some(pause.unwrap_or_else(|| usual_pause(before)))
+            }
             _ => None,
         }
     }

@@ -188,8 +188,8 @@ impl Visitor<'_> {
                     sleep(wait(tries));
                 }
                 Then::Later => {
+                    let pause = fate.pause(waits).unwrap_or_default();
                     waits += 1;
-                    let pause = fate.pause().unwrap_or_default();
                     sleep(pause.min(self.pace.max_retry_after).max(wait(waits)));
                 }
                 Then::Reconnect => has_reconnected = true,

@@ -329,3 +329,23 @@ fn a_pause_is_seconds_or_a_date() {
         );
     }
 }
+
+#[test]
+fn a_pause_without_a_length_grows_from_a_second_to_a_minute() {
+    for status in [429, 503] {
+        let of = |requested| {
+            fate(
+                AttemptEnd::Status(status, requested),
+                Purpose::Side,
+                true,
+                &[],
+            )
+        };
+        let pauses = [0, 1, 2, 5, 6, 100].map(|before| of(None).pause(before).unwrap().as_secs());
+        assert_eq!(pauses, [1, 2, 4, 32, 60, 60]);
+        let seven = Duration::from_secs(7);
+        assert_eq!(of(Some(seven)).pause(3), Some(seven));
+    }
+    let down = fate(AttemptEnd::Status(502, None), Purpose::Side, true, &[]);
+    assert_eq!(down.pause(3), None);
+}

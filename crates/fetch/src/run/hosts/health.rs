@@ -14,6 +14,11 @@ use super::host::{HostSign, Limits};
 /// The longest pause of a host that says that it is overrun, but not for how long.
 const LONGEST_GUESS: Duration = Duration::from_secs(60);
 
+/// The pause of a host that says that it is overrun, but not for how long, after so many others.
+pub fn usual_pause(before: u32) -> Duration {
+    Duration::from_secs(1 << before.min(6)).min(LONGEST_GUESS)
+}
+
 /// The longest rest of a host that is down, unless its first rest is longer. A host that comes back is noticed within
 /// it.
 const LONGEST_REST: Duration = Duration::from_secs(300);
@@ -190,8 +195,8 @@ impl Health {
         if !late && span.begun >= since && now - since >= limits.wait_out {
             return Some(self.give_up(now - since));
         }
-        let guess = Duration::from_secs(1 << self.pauses.min(6)).min(LONGEST_GUESS);
-        let pause = requested.unwrap_or(guess).min(limits.max_retry_after);
+        let pause = requested.unwrap_or_else(|| usual_pause(self.pauses));
+        let pause = pause.min(limits.max_retry_after);
         let is_longer = self.rests_until.is_none_or(|until| until < now + pause);
         // A late one does not prolong the pause, unless it has a `Retry-After`.
         if late && requested.is_none() || pause.is_zero() || !is_longer {

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use foldhash::fast::FixedState;
 
-pub use self::health::{Change, Healths, Span};
+pub use self::health::{Change, Healths, Span, usual_pause};
 use self::host::HostState;
 pub use self::host::{Gate, HostSign, Limits};
 pub use self::view::HostView;
