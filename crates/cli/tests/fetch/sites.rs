@@ -537,11 +537,7 @@ fn there_may_be_several_sitemaps_and_more_later() {
     assert_eq!(numbers, [0, 1, 2, 3]);
     let added = sitemap(&world, &["fetch", "add"], &other, &[]);
     assert_eq!(added.status, Some(0), "{}", added.stderr);
-    assert!(
-        added.stderr.contains("added 2 inputs, 1 of them skipped"),
-        "{}",
-        added.stderr
-    );
+    assert!(added.stderr.contains("added 1 input\n"), "{}", added.stderr);
     assert_eq!(count(&world.records(), "response"), 3);
     let table = World::new();
     let row = format!("{},1", server.url("/1"));
@@ -549,6 +545,62 @@ fn there_may_be_several_sitemaps_and_more_later() {
     table.run(&list, &[]);
     let refused = sitemap(&table, &["fetch", "add"], &other, &[]);
     assert_eq!(refused.status, Some(2), "{}", refused.stderr);
+}
+
+#[test]
+fn the_same_sitemap_adds_only_what_it_got_meanwhile() {
+    let (home, versions) = (Arc::new(Mutex::new(String::new())), AtomicUsize::new(0));
+    let base = home.clone();
+    let server = Scripted::start(move |path, before| {
+        let base = base.lock().unwrap().clone();
+        match path {
+            "/index.xml" => {
+                versions.store(before, Ordering::SeqCst);
+                let foreign = "<sitemap><loc>http://other.example/x.xml</loc></sitemap>";
+                let index = index(&base, &["pages.xml", "gone.xml"]);
+                let index = index.replace("</sitemapindex>", foreign);
+                response(200, "", &format!("{index}</sitemapindex>"))
+            }
+            "/pages.xml" => {
+                let most = if versions.load(Ordering::SeqCst) < 2 {
+                    3
+                } else {
+                    5
+                };
+                let pages = [0, 1, 2, 0, 3, 4].map(|page| format!("{base}/{page}\n"));
+                response(200, "", &pages[..=most].concat())
+            }
+            "/gone.xml" => response(404, "", ""),
+            _ => response(200, "", "page"),
+        }
+    });
+    *home.lock().unwrap() = server.url("");
+    let world = World::new();
+    let list = world.write("urls.txt", [server.url("/first")].into_iter());
+    world.run(&list, &[]);
+    // Three pages, one of them twice, a sitemap that is gone, and one of another host.
+    for (added, says) in [
+        (5, "added 5 inputs\n"),
+        (0, "added 0 inputs\n"),
+        (2, "added 2 inputs\n"),
+    ] {
+        let before = world.records().len();
+        let ended = sitemap(&world, &["fetch", "add"], &server.url("/index.xml"), &[]);
+        assert_eq!(ended.status, Some(4), "{}", ended.stderr);
+        assert!(ended.stderr.contains(says), "{}", ended.stderr);
+        assert_eq!(world.records().len(), before + added);
+    }
+    let records = world.records();
+    assert_eq!(
+        (count(&records, "response"), count(&records, "invalid")),
+        (6, 2)
+    );
+    for page in ["/0", "/4"] {
+        assert_eq!(server.count(page), 1);
+    }
+    let planned = std::fs::read_dir(world.out().join("plan")).unwrap();
+    let names = planned.map(|file| file.unwrap().file_name().into_string().unwrap());
+    assert!(names.into_iter().all(|name| !name.starts_with("page")));
 }
 
 #[test]

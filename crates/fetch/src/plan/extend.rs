@@ -13,6 +13,7 @@ use super::draft::write_whole;
 use super::folder::Folder;
 use super::inputs::InputFile;
 use super::make::{Before, PlanLimits, Routing, Sorter, write_indexes};
+use super::only_new::OnlyNew;
 use super::repeats::Repeats;
 use super::requests::{Run, are_there, search};
 use super::sources::Identity;
@@ -22,9 +23,19 @@ use crate::error::{Error, Result, at};
 use crate::input::Entry;
 use crate::record::{Columns, URL};
 
-/// Hands over every new entry; the identities of their lists.
-pub type MoreFeed<'a> =
-    &'a mut dyn FnMut(&mut dyn FnMut(Entry) -> Result<()>) -> Result<Vec<Identity>>;
+/// Takes an entry.
+type Taker<'a> = &'a mut dyn FnMut(Entry) -> Result<()>;
+
+/// Hands over every page.
+type Pages<'a> = &'a mut dyn FnMut(Taker<'_>) -> Result<()>;
+
+/// Hands over entries.
+pub struct MoreFeed<'a> {
+    /// Every new entry of lists; the identities of the lists.
+    pub lists: &'a mut dyn FnMut(Taker<'_>) -> Result<Vec<Identity>>,
+    /// Every page, if there are any. Those that the plan has are left out, unless the job sends duplicates.
+    pub pages: Option<Pages<'a>>,
+}
 
 /// Adds the entries of a feed, and the identities of their lists. The plan as it was, if there is none.
 ///
@@ -45,10 +56,21 @@ pub fn extend(
         true => Vec::new(),
         false => runs_of(folder, base, route)?,
     };
-    let sources = feed(&mut |entry| {
-        plan.inputs += 1;
-        sorter.take(entry.numbered(plan.inputs - 1), route)
-    })?;
+    let inputs = &mut plan.inputs;
+    let mut take = |entry: Entry, route: Routing<'_>| {
+        *inputs += 1;
+        sorter.take(entry.numbered(*inputs - 1), route)
+    };
+    let sources = (feed.lists)(&mut |entry| take(entry, route))?;
+    match feed.pages {
+        Some(pages) if rules.keep_duplicates => pages(&mut |entry| take(entry, route))?,
+        Some(pages) => {
+            let mut new = OnlyNew::new(folder, base, rules.part_size)?;
+            pages(&mut |entry| new.take(entry, route))?;
+            new.each(&plan.requests, route, &mut take)?;
+        }
+        None => {}
+    }
     sorter.refuse_busy(rules)?;
     for source in sources {
         plan.sources.retain(|known| known.path != source.path);

@@ -24,7 +24,14 @@ impl InputFile {
     /// # Errors
     /// When it cannot be opened.
     pub fn open(folder: &Folder) -> Result<InputFile> {
-        let path = folder.inputs();
+        InputFile::at(folder.inputs())
+    }
+
+    /// The file of this path.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn at(path: PathBuf) -> Result<InputFile> {
         Ok(InputFile {
             file: File::open(&path).map_err(at("read", &path))?,
             path,

@@ -261,12 +261,7 @@ impl Sorter {
                     Ok(()) => Content::of(input.columns),
                     Err(reason) => {
                         group = anywhere(input.number);
-                        let text = input
-                            .columns
-                            .values()
-                            .cloned()
-                            .collect::<Vec<_>>()
-                            .join(", ");
+                        let text = in_words(&input.columns);
                         Content::Invalid(Box::new((text, reason)))
                     }
                 };
@@ -282,6 +277,11 @@ impl Sorter {
             .add(group, |out| write_entry(number, line, &held, out));
         add.map_err(at("write", &self.path))
     }
+}
+
+/// An input that is no request, as its record shows it.
+pub(super) fn in_words(columns: &Columns) -> String {
+    columns.values().cloned().collect::<Vec<_>>().join(", ")
 }
 
 /// Adds an entry to the digest of a list.

@@ -3,7 +3,7 @@
 //! A host's inputs are in one part, so that one worker keeps its limits. `spool` writes the inputs in frames, by 256 groups of
 //! hosts. `parts` puts small groups together, up to about 100,000 inputs, and divides a giant group into host shards. Each
 //! has its share of every limit, and the shares add up. `repeats` finds duplicates, and `requests` keeps what that takes for later additions. `sources` notices changed inputs. `plan.json` is written last: without it there is no plan, and
-//! nothing has been sent. `extend` adds inputs later, as parts of their own.
+//! nothing has been sent. `extend` adds inputs later, as parts of their own, and `only_new` leaves out those that are there.
 
 mod draft;
 mod entry;
@@ -12,6 +12,7 @@ mod folder;
 mod holder;
 mod inputs;
 mod make;
+mod only_new;
 mod parts;
 mod regroup;
 mod repeats;
@@ -29,7 +30,7 @@ pub use self::draft::{Draft, end_of_links, replace, sync_folder_of, write_whole}
 pub use self::entry::{
     Content, Earlier, PagesHad, Planned, Version, read_entry, write_entry, write_planned,
 };
-pub use self::extend::{extend, has_changed};
+pub use self::extend::{MoreFeed, extend, has_changed};
 pub use self::folder::{Folder, Mirror};
 pub use self::holder::{Holder, machine};
 pub use self::inputs::InputFile;

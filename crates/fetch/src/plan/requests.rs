@@ -96,16 +96,36 @@ pub fn search(
     let mut searches: Vec<_> = searches.collect();
     let mut writer = RunWriter::behind(&file, &path, runs.last())?;
     let found = noted.finish(&mut |key| {
-        for search in &mut searches {
-            if search.has(key)? {
-                return Ok(true);
-            }
+        let is_known = is_in(&mut searches, key)?;
+        if !is_known {
+            writer.add(key)?;
         }
-        writer.add(key)?;
-        Ok(false)
+        Ok(is_known)
     })?;
     runs.push(writer.finish()?);
     Ok((found, runs))
+}
+
+/// The noted inputs whose request is in these runs, or is that of an input that was noted before.
+///
+/// # Errors
+/// When the system refuses, or a block is damaged.
+pub fn repeated(folder: &Folder, runs: &[Run], noted: Repeats) -> Result<RoaringTreemap> {
+    let path = folder.requests();
+    let file = File::open(&path).map_err(at("read", &path))?;
+    let searches = runs.iter().map(|run| Search::of(&file, &path, run));
+    let mut searches: Vec<_> = searches.collect();
+    noted.finish(&mut |key| is_in(&mut searches, key))
+}
+
+/// Whether any of the runs has a digest.
+fn is_in(searches: &mut [Search<'_>], key: Key) -> Result<bool> {
+    for search in searches {
+        if search.has(key)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Writes a run, whose digests come in order.

@@ -7,8 +7,8 @@ use crate::host::{HostNames, LastHost};
 use crate::input::{Entry, Format, Inputs};
 use crate::job::Job;
 use crate::plan::{
-    self, Folder, Identity, Listed, Plan, PlanLimits, Routed, has_changed, is_local_stream,
-    is_stream,
+    self, Folder, Identity, Listed, MoreFeed, Plan, PlanLimits, Routed, has_changed,
+    is_local_stream, is_stream,
 };
 use crate::record::{Columns, URL, listed};
 use crate::request::Maker;
@@ -91,21 +91,25 @@ pub fn grow(folder: &Folder, job: &Job, sites: &Sites, more: More<'_>) -> Result
     let maker = Maker::new(&job.request, &plan.columns, plan.job)?.for_results(&job.results);
     let rules = limits(job);
     let mut router = Router::new(&maker, job)?;
-    let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| {
+    let mut lists = |take: &mut dyn FnMut(Entry) -> Result<()>| {
         let mut identities = Vec::new();
         for path in more.files {
             identities.extend(more_of(path, job, &plan, take)?);
         }
-        if !more.sitemaps.is_empty() && plan.columns != [URL] {
-            return Err(Error::usage(format!(
-                "a sitemap has URLs alone, and the list of the job has: {}",
-                listed(&plan.columns)
-            )));
-        }
-        sitemaps::each(job, more.sitemaps, sites, take)?;
         Ok(identities)
     };
-    let plan = plan::extend(folder, &plan, &mut feed, &rules, &mut |columns, routed| {
+    let mut pages = |take: &mut dyn FnMut(Entry) -> Result<()>| match &plan.columns[..] {
+        [only] if only == URL => sitemaps::each(job, more.sitemaps, sites, take),
+        columns => Err(Error::usage(format!(
+            "a sitemap has URLs alone, and the list of the job has: {}",
+            listed(columns)
+        ))),
+    };
+    let feed = MoreFeed {
+        lists: &mut lists,
+        pages: (!more.sitemaps.is_empty()).then_some(&mut pages),
+    };
+    let plan = plan::extend(folder, &plan, feed, &rules, &mut |columns, routed| {
         router.route(columns, routed)
     })?;
     Ok(Grown {

@@ -1,0 +1,165 @@
+//! Leaves out what a plan has already: the pages of a sitemap that is added once more.
+//!
+//! Entries wait in a file until all of them are there. Their digests are then compared with those of the plan in order, in
+//! memory that does not grow with their number.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::entry::{Planned, write_entry};
+use super::folder::Folder;
+use super::inputs::InputFile;
+use super::make::{Routing, in_words};
+use super::repeats::Repeats;
+use super::requests::{Run, repeated};
+use super::spool::Spool;
+use super::{Content, Plan};
+use crate::error::{Result, at};
+use crate::input::Entry;
+use crate::record::{Columns, Input, Invalid, URL};
+
+/// Entries of which a plan may have some.
+pub struct OnlyNew<'a> {
+    folder: &'a Folder,
+    base: &'a Plan,
+    path: PathBuf,
+    waiting: Spool,
+    /// Their digests, with the numbers that they would have.
+    digests: Repeats,
+    next: u64,
+    any_invalid: bool,
+}
+
+impl<'a> OnlyNew<'a> {
+    /// None yet.
+    ///
+    /// # Errors
+    /// When their file cannot be created.
+    pub fn new(folder: &'a Folder, base: &'a Plan, part_size: u64) -> Result<OnlyNew<'a>> {
+        let path = folder.planned().join("pages");
+        Ok(OnlyNew {
+            folder,
+            base,
+            waiting: Spool::create(&path, part_size)?,
+            digests: Repeats::new(folder.planned().join("page-digests")),
+            path,
+            next: base.inputs,
+            any_invalid: false,
+        })
+    }
+
+    /// Takes an entry.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn take(&mut self, entry: Entry, route: Routing<'_>) -> Result<()> {
+        let number = self.next;
+        self.next += 1;
+        let (line, held) = match entry {
+            Entry::Input(input) => (input.line, Content::of(input.columns)),
+            Entry::Invalid(it) => {
+                let what = Box::new((it.text, it.reason));
+                (it.line, Content::Invalid(what))
+            }
+        };
+        let (digest, is_invalid) = digest(&held, route);
+        self.any_invalid |= is_invalid;
+        self.digests.note(digest, number)?;
+        let add = self
+            .waiting
+            .add(0, |out| write_entry(number, line, &held, out));
+        add.map_err(at("write", &self.path))
+    }
+
+    /// Hands over each entry that the plan does not have, once. `runs` says where the requests of the plan are.
+    ///
+    /// # Errors
+    /// When a file cannot be read, and those of `take`.
+    pub fn each(
+        mut self,
+        runs: &[Run],
+        route: Routing<'_>,
+        take: &mut dyn FnMut(Entry, Routing<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if self.any_invalid {
+            self.note_invalid(route)?;
+        }
+        let frames = self.waiting.finish().map_err(at("write", &self.path))?;
+        let had = repeated(self.folder, runs, self.digests)?;
+        let extents = frames.into_iter().flatten().map(|(extent, _)| extent);
+        InputFile::at(self.path.clone())?.each(extents, &mut |planned| match had
+            .contains(planned.number)
+        {
+            true => Ok(()),
+            false => take(entry(planned), route),
+        })?;
+        fs::remove_file(&self.path).map_err(at("remove", &self.path))
+    }
+
+    /// Notes the invalid inputs of the plan, of which no digests are kept.
+    fn note_invalid(&mut self, route: Routing<'_>) -> Result<()> {
+        let mut file = InputFile::open(self.folder)?;
+        for part in &self.base.parts {
+            let groups = Plan::index(self.folder, part.number)?.groups;
+            file.each(
+                groups.into_iter().flatten().flatten(),
+                &mut |planned| match digest(&planned.held, route) {
+                    (digest, true) => self.digests.note(digest, planned.number),
+                    (_, false) => Ok(()),
+                },
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// The digest of a request, or of an input that is none. Also whether it is none.
+fn digest(held: &Content, route: Routing<'_>) -> (u128, bool) {
+    let own;
+    let columns = match held {
+        Content::Invalid(what) => return (of_invalid(&what.0, &what.1), true),
+        Content::Columns(columns) => columns,
+        Content::Url(url) => {
+            own = Columns::from([(URL.to_owned(), url.to_string())]);
+            &own
+        }
+    };
+    let mut request = 0;
+    match route(columns, &mut |routed| request = routed.request) {
+        Ok(()) => (request, false),
+        Err(reason) => (of_invalid(&in_words(columns), &reason), true),
+    }
+}
+
+fn of_invalid(text: &str, reason: &str) -> u128 {
+    let mut hasher = blake3::Hasher::new();
+    for part in [text, reason] {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    let mut digest = [0; 16];
+    hasher.finalize_xof().fill(&mut digest);
+    u128::from_le_bytes(digest)
+}
+
+fn entry(planned: Planned) -> Entry {
+    let (number, line) = (planned.number, planned.line);
+    let columns = match planned.held {
+        Content::Url(url) => Columns::from([(URL.to_owned(), url.into())]),
+        Content::Columns(columns) => *columns,
+        Content::Invalid(what) => {
+            let (text, reason) = *what;
+            return Entry::Invalid(Invalid {
+                number,
+                line,
+                text,
+                reason,
+            });
+        }
+    };
+    Entry::Input(Input {
+        number,
+        line,
+        columns,
+    })
+}
