@@ -40,7 +40,7 @@ fn done(home: &Path, server: &TestServer) -> Folder {
 
 fn round(folder: &Folder, condition: Option<&str>) -> Result<Started> {
     let round = again::prepare(folder, again::Choice::Matching(condition), &|_| {});
-    round.map(|round| round.expect("records match"))
+    round.map(|chosen| chosen.round.expect("records match"))
 }
 
 fn run(folder: &Folder, round: &mut Started) -> Result<Summary> {

@@ -17,6 +17,12 @@ fn leading(world: &World, status: u16, to: String) -> (Scripted, std::path::Path
     (server, list)
 }
 
+fn again(world: &World, condition: &str) -> std::process::Command {
+    let mut again = hecaton(&["fetch", "again", "--where", condition]);
+    again.arg(world.out());
+    again
+}
+
 fn methods(server: &Scripted) -> Vec<String> {
     let came = server.came().into_iter();
     came.map(|came| came.method).collect()
@@ -94,6 +100,112 @@ fn a_post_whose_receipt_is_not_there_is_not_sent_again() {
         assert!(record["why"].is_string(), "{record}");
         ending(hecaton(&["fetch", "again"]).arg(world.out()));
         assert_eq!(start.count("/order"), 1, "{to}");
+    }
+}
+
+#[test]
+fn a_post_whose_result_is_not_good_is_not_sent_again() {
+    for (result, other_host) in [
+        (404, false),
+        (500, false),
+        (502, false),
+        (500, true),
+        (503, false),
+        (429, true),
+    ] {
+        let world = World::new();
+        let end = Scripted::start(move |_, _| response(result, "", ""));
+        let server = Scripted::start(move |path, _| match path {
+            "/order" if other_host => {
+                response(303, &format!("Location: {}\r\n", end.url("/result")), "")
+            }
+            "/order" => response(303, "Location: /result\r\n", ""),
+            _ => response(result, "", ""),
+        });
+        let list = world.write("urls.txt", std::iter::once(server.url("/order")));
+        let tries = ["--retries", "0", "--wait-out", "0s"];
+        world.run_to(3, &list, &[&POST[..], &tries].concat());
+        let record = &world.records()[&0];
+        assert_eq!(record["outcome"], "unknown", "{record}");
+        assert!(record["why"].is_string(), "{record}");
+        ending(hecaton(&["fetch", "again"]).arg(world.out()));
+        assert_eq!(server.count("/order"), 1, "{result}");
+    }
+}
+
+#[test]
+fn a_post_whose_result_robots_forbid_is_not_sent_again() {
+    let world = World::new();
+    let server = Scripted::start(|path, _| match path {
+        "/robots.txt" => response(200, "", "User-agent: *\nDisallow: /result\n"),
+        "/order" => response(303, "Location: /result\r\n", ""),
+        _ => good(),
+    });
+    let list = world.write("urls.txt", std::iter::once(server.url("/order")));
+    world.run_to(3, &list, &[&POST[..], &["--robots"]].concat());
+    let record = &world.records()[&0];
+    assert_eq!(
+        (&record["outcome"], &record["why"]),
+        (&"unknown".into(), &"robots".into())
+    );
+    ending(&mut again(&world, "not ok"));
+    assert_eq!(server.count("/order"), 1);
+}
+
+#[test]
+fn what_is_unknown_is_sent_again_only_by_its_name() {
+    let world = World::new();
+    let server = Scripted::start(|_, before| match before {
+        0 => response(206, "", "part"),
+        _ => good(),
+    });
+    let list = world.write("urls.txt", std::iter::once(server.url("/order")));
+    world.run_to(3, &list, &POST);
+    let record = &world.records()[&0];
+    assert_eq!(
+        (&record["outcome"], &record["status"]),
+        (&"unknown".into(), &206.into())
+    );
+    for (condition, left) in [
+        ("not ok", true),
+        ("status and not ok", true),
+        ("outcome != 'response'", true),
+        ("status == 404", false),
+    ] {
+        let said = ending(&mut again(&world, condition)).stderr;
+        assert_eq!(said.contains("1 input is left"), left, "{said}");
+        assert!(said.contains("--where \"outcome == 'unknown'\""), "{said}");
+        assert_eq!(server.count("/order"), 1, "{condition}");
+    }
+    let all = ["fetch", "again", "--if-changed"];
+    let said = ending(hecaton(&all).arg(world.out())).stderr;
+    assert!(said.contains("1 input is left"), "{said}");
+    assert_eq!(server.count("/order"), 1);
+    ending(&mut again(&world, "outcome == 'unknown'"));
+    assert_eq!(server.count("/order"), 2);
+    assert_eq!(world.records()[&0]["ok"], true);
+}
+
+#[test]
+fn a_redirect_of_a_post_is_its_response_with_and_without_a_key() {
+    for (status, to) in [
+        (301, "/moved"),
+        (302, "/moved"),
+        (303, "http://other.localhost:1/result"),
+    ] {
+        for key in [&[][..], &["--idempotency-key"]] {
+            let world = World::new();
+            let (_server, list) = leading(&world, status, to.to_owned());
+            world.run_to(3, &list, &[&POST[..2], key].concat());
+            let record = &world.records()[&0];
+            assert_eq!(
+                (&record["outcome"], &record["status"]),
+                (&"response".into(), &status.into()),
+                "{record}"
+            );
+            assert!(record["why"].is_string(), "{record}");
+            assert!(record["location"].is_string(), "{record}");
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Records that match → a plan of their inputs, part by part.
+//! Records that match → a plan of their inputs, part by part. An input that is `unknown` is chosen only by a condition
+//! that names this outcome, because a server may act on it twice.
 
 use std::collections::HashMap;
 
@@ -28,40 +29,55 @@ pub enum Pick {
 }
 
 impl Pick {
-    /// The inputs of a part that are picked, and the versions of their responses if these are sent.
-    fn selected(&self, folder: &Folder, part: &Part) -> Result<(RoaringTreemap, Versions)> {
+    fn selected(&self, folder: &Folder, part: &Part) -> Result<Selected> {
         match self {
             Pick::Matching(expression) => matching(folder, part.number, expression, false),
             Pick::Changed(expression) => matching(folder, part.number, expression, true),
-            Pick::Lost => Ok((crate::verify::part(folder, part)?.lost, Versions::new())),
+            Pick::Lost => Ok(Selected {
+                numbers: crate::verify::part(folder, part)?.lost,
+                ..Selected::default()
+            }),
         }
     }
 }
 
-/// Writes the inputs of a round and their index. Returns the plan, which the caller names and writes.
+/// The inputs of a part that are picked.
+#[derive(Default)]
+struct Selected {
+    numbers: RoaringTreemap,
+    /// The versions of their responses, if these are sent.
+    versions: Versions,
+    /// How many others match and are `unknown`.
+    left: u64,
+}
+
+/// Writes the inputs of a round and their index. Returns the plan, which the caller names and writes, and how many
+/// inputs are left because they are `unknown`.
 pub fn choose(
     folder: &Folder,
     base: &Plan,
     round: &Folder,
     job: &Job,
     pick: &Pick,
-) -> Result<Plan> {
+) -> Result<(Plan, u64)> {
     let mut copying = Copying::new(folder, base, round, job)?;
-    let mut parts = Vec::new();
+    let (mut parts, mut left) = (Vec::new(), 0);
     let spared = Spared::of(pick, job)?;
     for part in &base.parts {
-        let (selected, versions) = match spared.has(folder, part)? {
-            true => Default::default(),
+        let selected = match spared.has(folder, part)? {
+            true => Selected::default(),
             false => pick.selected(folder, part)?,
         };
+        left += selected.left;
+        let inputs = selected.numbers.len();
         // Nobody opens the other parts in this round.
-        if !selected.is_empty() {
-            let index = copying.part(&Plan::index(folder, part.number)?, &selected, versions)?;
+        if inputs > 0 {
+            let index = copying.part(&Plan::index(folder, part.number)?, selected)?;
             let text = serde_json::to_vec(&index).expect("an index becomes JSON");
             write_whole(&round.index(part.number), &text)?;
         }
         parts.push(Part {
-            inputs: selected.len(),
+            inputs,
             ..part.clone()
         });
     }
@@ -71,14 +87,15 @@ pub fn choose(
         Some(noted) => noted.finish(&mut |_| Ok(false))?,
         None => Default::default(),
     };
-    Ok(Plan {
+    let plan = Plan {
         inputs: parts.iter().map(|part| part.inputs).sum(),
         sources: Vec::new(),
         repeats: write_repeats(round, &repeats)?,
         requests: Vec::new(),
         parts,
         ..base.clone()
-    })
+    };
+    Ok((plan, left))
 }
 
 /// The versions of responses that a part has, by the numbers of their inputs.
@@ -98,24 +115,27 @@ fn version(record: Record) -> Option<(u64, Version)> {
     Some((record.n, version))
 }
 
-/// The inputs of a part whose records match, and the versions of their responses if these are sent.
+/// The inputs of a part whose records match.
 fn matching(
     folder: &Folder,
     part: u32,
     expression: &Expression,
     if_changed: bool,
-) -> Result<(RoaringTreemap, Versions)> {
-    let mut versions = Versions::new();
-    let mut selected = RoaringTreemap::new();
+) -> Result<Selected> {
+    let names_unknown = expression.names(Outcome::Unknown.name());
+    let mut selected = Selected::default();
     let mut damaged = None;
     each_result(folder, part, &mut |line| {
         match serde_json::from_slice::<Record>(line) {
-            Ok(record) if expression.holds(&record) => {
-                selected.insert(record.n);
-                if if_changed {
-                    versions.extend(version(record));
+            Ok(record) if expression.holds(&record) => match record.outcome {
+                Outcome::Unknown if !names_unknown => selected.left += 1,
+                _ => {
+                    selected.numbers.insert(record.n);
+                    if if_changed {
+                        selected.versions.extend(version(record));
+                    }
                 }
-            }
+            },
             Ok(_) => {}
             Err(error) => damaged = Some(error),
         }
@@ -126,7 +146,7 @@ fn matching(
             "{} holds a line that is not a record: {error}",
             folder.result(part).display()
         ))),
-        None => Ok((selected, versions)),
+        None => Ok(selected),
     }
 }
 
@@ -152,12 +172,7 @@ impl Copying<'_> {
     }
 
     /// Copies the inputs of a part that are selected, each group by itself.
-    fn part(
-        &mut self,
-        index: &Index,
-        selected: &RoaringTreemap,
-        mut versions: Versions,
-    ) -> Result<Index> {
+    fn part(&mut self, index: &Index, mut selected: Selected) -> Result<Index> {
         let mut frame = Vec::new();
         for (group, shards) in index.groups.iter().enumerate() {
             for extent in shards.iter().flatten() {
@@ -165,8 +180,8 @@ impl Copying<'_> {
                 let mut rest = &frame[..];
                 while !rest.is_empty() {
                     let mut entry = read_entry(&mut rest).ok_or_else(|| self.file.damaged())?;
-                    if selected.contains(entry.number) {
-                        let version = versions.remove(&entry.number);
+                    if selected.numbers.contains(entry.number) {
+                        let version = selected.versions.remove(&entry.number);
                         entry.earlier = version.map(|version| {
                             Box::new(Earlier {
                                 version: Some(version),

@@ -139,7 +139,16 @@ fn write(round: &Folder, condition: &str, job: &Job, plan: &Plan) -> Result<()> 
     write_whole(&round.plan(), &text)
 }
 
-/// Prepares a round, or finds one to resume. None when no record matches. A new round holds the lock of the folder.
+/// The inputs that were chosen.
+#[derive(Debug)]
+pub struct Chosen<R> {
+    /// Their round; none if no record matches.
+    pub round: Option<R>,
+    /// How many inputs match and are left, because they are `unknown` and the condition does not name this outcome.
+    pub left: u64,
+}
+
+/// Prepares a round, or finds one to resume. A new round holds the lock of the folder.
 ///
 /// # Errors
 /// When the job is not done, another round is not, or the expression cannot be read.
@@ -147,20 +156,20 @@ pub fn prepare(
     folder: &Folder,
     choice: Choice<'_>,
     change: &dyn Fn(&mut Job),
-) -> Result<Option<Started>> {
+) -> Result<Chosen<Started>> {
     if let Err(left) = done(folder) {
         // If another process works on these parts, the message names it.
         start::refuse_held(folder)?;
         return Err(left);
     }
     if let Some(round) = current(folder)? {
-        return resume(folder, round, choice.given(), change).map(Some);
+        return resume(folder, round, choice.given(), change);
     }
     let held = start::lock(folder)?;
     // Another process may have added inputs or begun a round before the lock was free.
     let base = done(folder)?;
     if let Some(round) = current(folder)? {
-        return resume(folder, round, choice.given(), change).map(Some);
+        return resume(folder, round, choice.given(), change);
     }
     let pick = choice.pick(folder)?;
     let mut job = base.job;
@@ -169,21 +178,22 @@ pub fn prepare(
     crate::run::check(&job)?;
     crate::run::check_plan(&job, &base.plan)?;
     let (id, round) = begin(folder, &held)?;
-    let mut plan = choose(folder, &base.plan, &round, &job, &pick)?;
+    let (mut plan, left) = choose(folder, &base.plan, &round, &job, &pick)?;
     plan.round = Some(id);
     if plan.inputs == 0 {
         clean_up(folder, &held)?;
-        return Ok(None);
+        return Ok(Chosen { round: None, left });
     }
     write(&round, choice.condition(), &job, &plan)?;
-    Ok(Some(Started {
+    let round = Some(Started {
         folder: round,
         job,
         plan,
         is_resumed: false,
         sites: Arc::default(),
         lock: Some(held),
-    }))
+    });
+    Ok(Chosen { round, left })
 }
 
 /// Puts an empty file where the results of a part that is done are nowhere, so that a round can fill it.
@@ -234,13 +244,16 @@ fn resume(
     mut round: Started,
     matching: Option<&str>,
     change: &dyn Fn(&mut Job),
-) -> Result<Started> {
+) -> Result<Chosen<Started>> {
     let home = folder.path().display().to_string();
     refuse_other(matching, &condition(&round.folder)?, &home)?;
     change(&mut round.job);
     round.job.check()?;
     crate::run::check(&round.job)?;
-    Ok(round)
+    Ok(Chosen {
+        round: Some(round),
+        left: 0,
+    })
 }
 
 /// Does a round and merges what it came to. Also how many inputs keep a good record.

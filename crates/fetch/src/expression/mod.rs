@@ -114,6 +114,19 @@ impl Expression {
         fields
     }
 
+    /// Whether it compares a field with this word.
+    pub fn names(&self, word: &str) -> bool {
+        let mut is_named = false;
+        self.0.each(&mut |test| {
+            is_named |= match test {
+                Test::Compare(_, _, Literal::Text(text)) => text == word,
+                Test::Matches(_, pattern) => pattern.source.contains(word),
+                Test::Compare(..) | Test::Is(_) => false,
+            };
+        });
+        is_named
+    }
+
     /// Whether it reads the body.
     pub fn needs_body(&self) -> bool {
         let of_body = |field: &&Field| matches!(field, Field::Body | Field::Json(_));

@@ -218,6 +218,20 @@ fn what_cannot_be_read_says_where_and_what_was_expected() {
 }
 
 #[test]
+fn which_words_it_compares_with() {
+    for (text, is_named) in [
+        ("outcome == 'unknown'", true),
+        ("not ok and not (error or outcome != \"unknown\")", true),
+        ("outcome matches /unreached|unknown/", true),
+        ("not ok", false),
+        ("outcome != 'response' or status >= 500", false),
+    ] {
+        let found = Expression::parse(text).unwrap().names("unknown");
+        assert_eq!(found, is_named, "{text}");
+    }
+}
+
+#[test]
 fn it_says_what_it_needs() {
     let needs = |text: &str| Expression::parse(text).unwrap().needs_body();
     assert!(needs("ok or not (status == 1 and json:/a)"));

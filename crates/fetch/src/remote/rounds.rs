@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::changes::Change;
 use super::{PLAN, Remote, Scratch, result_of};
-use crate::again::{self, Choice};
+use crate::again::{self, Choice, Chosen};
 use crate::error::{Error, Result, at};
 use crate::job::Job;
 use crate::objects::Store;
@@ -192,7 +192,7 @@ impl Remote {
         )))
     }
 
-    /// Plans a round, or finds the one to resume, as [`again::prepare`] does in a folder. None when no record matches.
+    /// Plans a round, or finds the one to resume, as [`again::prepare`] does in a folder.
     ///
     /// # Errors
     /// As [`again::prepare`].
@@ -200,7 +200,7 @@ impl Remote {
         self: &Arc<Remote>,
         which: Choice<'_>,
         change: &dyn Fn(&mut Job),
-    ) -> Result<Option<Round>> {
+    ) -> Result<Chosen<Round>> {
         self.merge()?;
         let scratch = Scratch::new(None)?;
         let base = self.gather(&scratch)?;
@@ -215,8 +215,9 @@ impl Remote {
             let began = again::condition(&within)?;
             again::refuse_other(which.given(), &began, self.store.url())?;
         }
-        let Some(round) = again::prepare(&base.folder, which, change)? else {
-            return Ok(None);
+        let Chosen { round, left } = again::prepare(&base.folder, which, change)?;
+        let Some(round) = round else {
+            return Ok(Chosen { round: None, left });
         };
         if !round.is_resumed {
             let home = super::home_of_plan(&round.plan);
@@ -227,13 +228,14 @@ impl Remote {
             }
             remote.create_plan(&round)?;
         }
-        Ok(Some(Round {
+        let round = Some(Round {
             remote,
             job: round.job,
             is_resumed: round.is_resumed,
             inputs: round.plan.inputs,
             parts: round.plan.parts.len(),
-        }))
+        });
+        Ok(Chosen { round, left })
     }
 
     /// Merges the round into the records once all of its parts are done; whether it was.

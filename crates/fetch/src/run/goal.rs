@@ -144,7 +144,7 @@ fn incomplete(tally: &Tally, home: &str) -> String {
 }
 
 /// The commands that send again the inputs without a good response, as far as one does. The usual condition leaves out
-/// most statuses, and requests that may have arrived.
+/// most statuses, and only a condition that names them chooses unknown inputs.
 fn remedies(tally: &Tally, home: &str) -> Vec<String> {
     let again = |condition: &str, what: &str| {
         format!("`hecaton fetch again {home}{condition}` sends {what} again")
@@ -158,7 +158,11 @@ fn remedies(tally: &Tally, home: &str) -> Vec<String> {
     let has_others = tally.bad_responses() > 0;
     let others = has_others.then(|| again(" --where 'status and not ok'", "other responses"));
     let usual = usual.map(|what| again("", what));
-    usual.into_iter().chain(others).collect()
+    let unknown = (tally.unknown > 0).then(|| {
+        let sends = again(" --where \"outcome == 'unknown'\"", "unknown ones");
+        format!("{sends}, though a server may act twice")
+    });
+    usual.into_iter().chain(others).chain(unknown).collect()
 }
 
 #[cfg(test)]
@@ -258,6 +262,22 @@ mod tests {
             };
             assert!(why.contains(&expected), "{why}");
         }
+    }
+
+    #[test]
+    fn unknown_inputs_are_sent_again_by_a_condition_that_names_them() {
+        let tally = Tally {
+            records: 3,
+            responses: 1,
+            ok: 1,
+            unknown: 2,
+            ..Tally::default()
+        };
+        let Some(Shortfall::Incomplete(why)) = of(None, &tally) else {
+            panic!("{tally:?}");
+        };
+        let sends = "`hecaton fetch again out --where \"outcome == 'unknown'\"` sends unknown ones";
+        assert!(why.contains(sends), "{why}");
     }
 
     #[test]

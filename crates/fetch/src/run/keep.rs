@@ -19,7 +19,7 @@ use crate::error::{Error, Result, at};
 use crate::expression::{Expression, KnownFields};
 use crate::job::{BodyStorage, Job};
 use crate::plan::{Folder, Planned};
-use crate::record::{Body, Ending};
+use crate::record::{Body, Ending, Outcome};
 use crate::segment::Recovered;
 use crate::sink::{
     Digested, Digests, Files, Large, Partials, Sink, StoredResponse, TarShards, Warc, Whole, cut,
@@ -336,6 +336,7 @@ impl Keeper {
         }
         let body = self.store(sink, request, response, arrived.whole)?;
         Ok(KeptResponse {
+            outcome: Outcome::Response,
             ok,
             headers: &self.headers,
             bytes,

@@ -69,6 +69,8 @@ pub struct Sent<'a> {
 /// The parts of a response that are recorded.
 #[derive(Default)]
 pub struct KeptResponse<'a> {
+    /// How the input is recorded.
+    pub outcome: Outcome,
     /// Whether the response is good.
     pub ok: bool,
     /// Names of headers, in lower case.
@@ -101,6 +103,7 @@ impl RecordWriter {
         kept: KeptResponse<'_>,
     ) {
         let ending = Ending {
+            outcome: kept.outcome,
             ok: Some(kept.ok),
             headers: kept.headers,
             bytes: Some(kept.bytes),

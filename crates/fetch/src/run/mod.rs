@@ -28,6 +28,7 @@ mod part;
 mod proxies;
 mod proxy_health;
 mod reasons;
+mod recorded;
 mod response_facts;
 mod resume;
 mod settings;

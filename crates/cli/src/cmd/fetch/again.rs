@@ -10,7 +10,7 @@ use hecaton_fetch::job::Job;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::run::Options;
 use hecaton_fetch::start::load;
-use hecaton_lab::findings::words::plural;
+use hecaton_lab::findings::words::{count, plural};
 
 use super::live::Live;
 use super::planning::until_stopped;
@@ -96,7 +96,9 @@ fn in_folder(arguments: &Arguments, folder: &Folder) -> Result<()> {
     let change = |job: &mut _| arguments.tuning.change(job);
     let prepare = || again::prepare(folder, arguments.choice(), &change);
     let judge = |job: &Job| verdict::judge(&load(folder.clone())?, job, &folder.shown());
-    let Some(mut round) = until_stopped(&stop, prepare)? else {
+    let chosen = until_stopped(&stop, prepare)?;
+    say_left(arguments, chosen.left);
+    let Some(mut round) = chosen.round else {
         return nothing(arguments, || {
             let mut job = load(folder.clone())?.job;
             arguments.tuning.change(&mut job);
@@ -151,6 +153,20 @@ fn judge_kept(kept: Kept, job: &Job, judged: Result<()>) -> Result<()> {
     }
 }
 
+/// Says how many inputs match and are left, and how they are sent. Without a condition, the last line of the command
+/// says so of all that are unknown.
+fn say_left(arguments: &Arguments, left: u64) {
+    if left > 0 && !matches!(arguments.choice(), Choice::Matching(None)) {
+        crate::say!(
+            "{} left, because a server may act twice on what is unknown: only a condition with `outcome == 'unknown'` chooses such inputs",
+            match left {
+                1 => "1 input is".to_owned(),
+                many => format!("{} inputs are", count(many)),
+            }
+        );
+    }
+}
+
 /// Says that no record matches, and judges the job as it is. A round that others will run is judged at its end.
 fn nothing(arguments: &Arguments, judge: impl FnOnce() -> Result<()>) -> Result<()> {
     if arguments.plan {
@@ -182,7 +198,9 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
     let remote = Remote::open(url)?;
     let change = |job: &mut _| arguments.tuning.change(job);
     let prepare = || remote.again(arguments.choice(), &change);
-    let Some(round) = until_stopped(&stop, prepare)? else {
+    let chosen = until_stopped(&stop, prepare)?;
+    say_left(arguments, chosen.left);
+    let Some(round) = chosen.round else {
         return nothing(arguments, || {
             let scratch = Scratch::new(None)?;
             let whole = remote.whole(&scratch)?;

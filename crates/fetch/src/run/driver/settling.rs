@@ -15,6 +15,7 @@ use crate::run::keep::{Arrived, Keeper};
 use crate::run::line::{KeptResponse, RecordWriter, Tried, TriedRequest};
 use crate::run::pages::Following;
 use crate::run::part::{OpenPart, Pending, Unfollowed};
+use crate::run::recorded::{Risk, recorded};
 use crate::run::unrequested::Refusal;
 use crate::segment::Pages;
 use crate::take::{Alone, LARGE};
@@ -146,8 +147,8 @@ impl Driver<'_> {
         };
         let bytes = received(outcome, &last.body);
         self.shared.received.fetch_add(bytes, Ordering::Relaxed);
-        let has_acted = has_acted(&flight.pending, &rendered, outcome);
-        let refused = tried.unfollowed.as_deref().filter(|_| !has_acted);
+        let is_response = is_response(&flight.pending, &rendered, outcome);
+        let refused = tried.unfollowed.as_deref().filter(|_| !is_response);
         let response = outcome.as_ref().ok().filter(|_| refused.is_none());
         let next = self.following(response, &rendered, &flight.pending);
         let (following, pages) = next.unzip();
@@ -160,7 +161,11 @@ impl Driver<'_> {
             request,
             outcome,
             refused,
-            may_repeat: !has_acted && (flight.may_repeat || is_unsent(outcome)),
+            risk: match () {
+                () if flight.pending.has_acted() => Risk::HasActed,
+                () if flight.may_repeat || is_unsent(outcome) => Risk::None,
+                () => Risk::MayHaveActed,
+            },
             following: following.as_ref(),
         };
         let part = &mut self.open[index];
@@ -193,12 +198,14 @@ impl Driver<'_> {
     }
 }
 
-/// Whether a request that must not be repeated was responded to with a redirect to a GET of what came of it. That is its
-/// response, also if it is not followed: a failure would be sent again.
-fn has_acted(pending: &Pending, rendered: &Rendered<'_>, outcome: &hecaton::Outcome) -> bool {
-    let becomes_get =
-        |response: &hecaton::Response| Redirect::becomes_get(response.status(), &rendered.method);
-    pending.has_acted() || pending.is_intended && outcome.as_ref().is_ok_and(becomes_get)
+/// Whether a redirect is the response to its request, also if it is not followed: the next request would be a GET, and
+/// not the same again. An error would be sent again. So is every response once a server has acted.
+fn is_response(pending: &Pending, rendered: &Rendered<'_>, outcome: &hecaton::Outcome) -> bool {
+    let is_get = pending.onward.as_ref().is_some_and(|way| way.is_get);
+    let becomes_get = |response: &hecaton::Response| {
+        !is_get && Redirect::becomes_get(response.status(), &rendered.method)
+    };
+    pending.has_acted() || outcome.as_ref().is_ok_and(becomes_get)
 }
 
 /// Whether nothing of a request was sent.
@@ -221,8 +228,8 @@ struct Settled<'a> {
     outcome: &'a hecaton::Outcome,
     /// Why the redirect of its response is not followed.
     refused: Option<&'a str>,
-    /// Whether nothing is lost if the request is sent again.
-    may_repeat: bool,
+    /// What sending it again would repeat.
+    risk: Risk,
     /// The page that follows, if the job follows pages.
     following: Option<&'a Following>,
 }
@@ -258,9 +265,13 @@ fn write_whole(
     }
     let unfetched = follow(&mut kept, settled.following);
     let is_followed = kept.next.is_some();
+    kept.outcome = recorded(Outcome::Response, kept.ok, settled.risk);
+    if kept.outcome == Outcome::Unknown && kept.why.is_none() {
+        kept.why = Some("the result that a 303 led to is not good".to_owned());
+    }
     let out = match is_followed {
         true => part.page(),
-        false => part.record(Outcome::Response, kept.ok),
+        false => part.record(kept.outcome, kept.ok),
     };
     let tried = &Tried {
         location: unfetched.or_else(|| request.tried.location.clone()),
@@ -281,6 +292,7 @@ fn write(
     body: Stored,
 ) -> std::io::Result<bool> {
     let request = &settled.request;
+    let failed = recorded(Outcome::Error, false, settled.risk);
     match (settled.outcome, settled.refused) {
         (Ok(response), Some(why)) => {
             let out = part.record(Outcome::Error, false);
@@ -288,12 +300,12 @@ fn write(
         }
         (Ok(response), None) => match body {
             Stored::Whole(arrived) => return write_whole(part, records, keeper, settled, arrived),
-            Stored::Refused(Refusal { kind, why, .. }) if settled.may_repeat => {
-                let out = part.record(Outcome::Error, false);
+            Stored::Refused(Refusal { kind, why, .. }) if failed == Outcome::Error => {
+                let out = part.record(failed, false);
                 records.refused(out, request, response, kind, &why);
             }
             Stored::Refused(Refusal { kind, why, .. }) => {
-                let out = part.record(Outcome::Unknown, false);
+                let out = part.record(failed, false);
                 records.acted(out, request, response, &format!("{kind}: {why}"));
             }
             Stored::Unchanged(ok) => {
@@ -304,12 +316,12 @@ fn write(
         },
         // The server may have acted on the request. It is not recorded as an error, because `again` sends errors by
         // default.
-        (Err(error), _) if !settled.may_repeat => {
-            let out = part.record(Outcome::Unknown, false);
+        (Err(error), _) if failed == Outcome::Unknown => {
+            let out = part.record(failed, false);
             records.unknown(out, request, error);
         }
         (Err(error), _) => {
-            let out = part.record(Outcome::Error, false);
+            let out = part.record(failed, false);
             records.error(out, request, error);
         }
     }

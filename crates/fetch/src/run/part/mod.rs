@@ -17,6 +17,7 @@ use super::hosts::Hosts;
 use super::keep::Keeper;
 use super::limits::PartLimits;
 use super::line::{RecordWriter, Sent, Unsent};
+use super::recorded::{Risk, recorded};
 use super::view::PartView;
 use crate::error::Result;
 use crate::host::{Host, LastHost};
@@ -183,8 +184,8 @@ impl OpenPart {
         mut unsent: Unsent<'_>,
         sent: &Sent<'_>,
     ) {
-        if unsent.outcome == Outcome::Unreached && sent.has_acted {
-            unsent.outcome = Outcome::Unknown;
+        if sent.has_acted {
+            unsent.outcome = recorded(unsent.outcome, false, Risk::HasActed);
         }
         let lines = self.record(unsent.outcome, false);
         writer.unsent(lines, planned, rendered, unsent, sent);

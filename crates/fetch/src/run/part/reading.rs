@@ -177,16 +177,20 @@ impl OpenPart {
         let Ok(rendered) = rendered else { return };
         let url = way.as_ref().map_or(&*rendered.url, |way| &way.url);
         let from = way.as_ref().map(|_| self.listed(&rendered.url));
+        let has_acted = reading.maker.has_acted(&rendered, way.as_ref());
         let reached = match self.host(url, from, cursor) {
             Ok(reached) => reached,
             Err(why) => {
                 let (outcome, why) = (Outcome::Invalid, &*why);
                 let unsent = Unsent { outcome, why };
-                return self.unsent(reading.writer, &planned, None, unsent, &Sent::default());
+                let sent = Sent {
+                    has_acted,
+                    ..Sent::default()
+                };
+                return self.unsent(reading.writer, &planned, None, unsent, &sent);
             }
         };
         let rules = reached.rules.as_deref();
-        let has_acted = reading.maker.has_acted(&rendered, way.as_ref());
         let forbidden = rules.and_then(|rules| self.forbids(rules, url));
         let forbidden = forbidden.map(|unsent| (unsent, rendered.into_owned()));
         let mut pending = match (pages, way) {
