@@ -262,9 +262,9 @@ impl Then {
     }
 }
 
-/// Before the next try: longer each time, and not the same for all.
-pub fn wait(attempts: u32) -> Duration {
-    let whole = Duration::from_millis(200).saturating_mul(1 << attempts.min(8));
+/// Before the next try, the first of which is 1: longer each time, and not the same for all.
+pub fn wait(number: u32) -> Duration {
+    let whole = Duration::from_millis(200).saturating_mul(1 << number.min(8));
     let share = f64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 255.0;
     whole.mul_f64(0.5 + share / 2.0)
 }

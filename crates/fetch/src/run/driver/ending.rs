@@ -261,7 +261,7 @@ impl Driver<'_> {
             Then::Record => {}
             Then::Again | Then::Once => {
                 pending.has_differed |= then == Then::Once;
-                let at = now + wait(pending.attempts);
+                let at = now + wait(pending.next_try());
                 part.again(host, pending, at);
             }
             Then::Apart => {

@@ -67,6 +67,11 @@ impl Pending {
         self.onward = Some(Box::new(onward));
     }
 
+    /// The number of the next try of its current URL, from 1. The wait before it grows with it.
+    pub fn next_try(&self) -> u32 {
+        self.tries + 1
+    }
+
     /// One that was not tried yet.
     pub fn new(planned: Planned, cursor: u16) -> Pending {
         Pending {
@@ -150,5 +155,30 @@ impl Pending {
                     .sum(),
                 Content::Invalid(what) => what.0.len() + what.1.len(),
             }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_url_of_a_chain_has_tries_and_waits_of_its_own() {
+        let planned = Planned {
+            number: 0,
+            line: 1,
+            held: Content::Url("http://a.example/".into()),
+            earlier: None,
+        };
+        let mut pending = Pending::new(planned, 0);
+        for hop in 1..=3 {
+            assert_eq!(pending.next_try(), 1, "at hop {hop}");
+            // A try, and two more after failures that count.
+            pending.attempts += 3;
+            pending.tries += 2;
+            assert_eq!(pending.next_try(), 3, "at hop {hop}");
+            pending.lead_to(Way::default(), false);
+        }
+        assert_eq!(pending.attempts, 9);
     }
 }
