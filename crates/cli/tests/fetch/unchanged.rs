@@ -259,6 +259,8 @@ fn a_file_that_the_server_has_replaced_is_not_good_until_it_is_back() {
             says.contains("`hecaton fetch add` with the new checksums"),
             "{says}"
         );
+        assert!(says.contains("sends errors again"), "{says}");
+        assert!(!says.contains("other response"), "{says}");
         let record = world.records().remove(&0).unwrap();
         assert_eq!(
             (&record["ok"], &record["error"]["kind"]),
@@ -329,4 +331,22 @@ fn a_round_that_a_server_did_not_answer_does_not_end_as_done() {
         0,
         &[&arguments[..], &["--fail-if", "never"]].concat(),
     );
+}
+
+#[test]
+fn a_response_that_is_kept_is_called_good_only_if_it_is() {
+    let server = Scripted::start(|_, before| match before {
+        0 => response(200, "", "ok"),
+        1 => response(200, "", "new"),
+        _ => Sent::Closed(Vec::new()),
+    });
+    let world = verified_job(&server, &[]);
+    let arguments = ["--if-changed", "--retries", "0"];
+    again_to(&world, 3, &arguments);
+    let says = again_to(&world, 3, &arguments);
+    assert!(
+        says.contains("the job keeps its earlier response"),
+        "{says}"
+    );
+    assert_eq!(world.records()[&0]["ok"], false);
 }

@@ -112,6 +112,10 @@ impl Merged {
         }
         match head_of(line) {
             _ if is_followed(line) => self.tally.pages += 1,
+            // It has an error, as a condition sees it.
+            Some((_, outcome, false)) if outcome.is_answer() && is_outdated(line) => {
+                self.tally.count(Outcome::Error, false)
+            }
             Some((_, outcome, ok)) => self.tally.count(outcome, ok),
             None => {}
         }
@@ -281,6 +285,11 @@ fn confirmed(old: &[u8], new: &[u8]) -> io::Result<Vec<u8>> {
         }
     }
     written(&record)
+}
+
+/// Whether a record is one that [`outdated`] wrote.
+fn is_outdated(line: &[u8]) -> bool {
+    memchr::memmem::find(line, STALE.as_bytes()).is_some()
 }
 
 /// The older record of an input for which the server has another body by now. To do so twice changes nothing.

@@ -135,14 +135,18 @@ fn make_ready(
     finish(&base)
 }
 
-/// Says how many inputs got no answer and keep a good record. A job that is good otherwise ends as incomplete.
+/// Says how many inputs got no answer and keep the record of an earlier response. A job that is good otherwise ends as incomplete.
 fn judge_kept(kept: Kept, job: &Job, judged: Result<()>) -> Result<()> {
     if kept.unanswered == 0 {
         return judged;
     }
     let why = format!(
-        "{} got no answer in this round, and the job keeps the earlier good response",
-        plural(kept.unanswered, "input")
+        "{} got no answer in this round, and the job keeps {}",
+        plural(kept.unanswered, "input"),
+        match kept.unanswered {
+            1 => "its earlier response",
+            _ => "their earlier responses",
+        }
     );
     match judged {
         Ok(()) => verdict::unless_allowed(job, why),

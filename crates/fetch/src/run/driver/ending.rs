@@ -315,7 +315,7 @@ fn sentence(host: &str, change: &Change, outcome: &hecaton::Outcome) -> Option<S
             rounded(*rest)
         )),
         Change::GivenUp(after) => Some(format!(
-            "{host}: given up after {} without a good answer, {last}; its other inputs are unreached, and `again` sends them",
+            "{host}: given up after {} without a good answer, {last}; inputs that still wait for it are unreached, and `again` sends them",
             rounded(*after)
         )),
         // Short pauses are usual; only long ones are reported.

@@ -46,6 +46,8 @@ impl Part {
     fn of(record: &Record) -> Part {
         match record.outcome {
             Outcome::Response | Outcome::Unchanged if record.ok => Part::Good,
+            // The server has replaced the file since.
+            Outcome::Response | Outcome::Unchanged if record.error.is_some() => Part::Error,
             Outcome::Response | Outcome::Unchanged => Part::Bad,
             Outcome::Error => Part::Error,
             _ => Part::Other,
