@@ -120,7 +120,8 @@ fields! {
     /// How it ended: `response`, `unchanged`, `onward`, `error`, `skipped`, `unreached`, `unknown` or `invalid`. After
     /// `unchanged`, a response of an earlier round still holds. `onward` is a redirect that is still to be followed.
     /// `unreached` means that the host had no good answer for too long, or that its robots.txt could not be had. After
-    /// `unknown`, a POST or PATCH may or may not have arrived. `skipped` and `invalid` have a `why`.
+    /// `unknown`, a POST or PATCH may or may not have arrived, or its result is not good. `skipped` and `invalid` have a
+    /// `why`.
     outcome: Outcome = Written::Value,
         [name("outcome", Choice, |it| it.outcome.name().into(), |it| it.outcome.name().into())];
     /// Whether there is a response that passes the check.

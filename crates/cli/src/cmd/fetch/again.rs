@@ -28,11 +28,11 @@ use crate::stop;
 pub struct Arguments {
     #[command(flatten)]
     pub(super) home: Home,
-    #[arg(long = "where", value_name = "EXPRESSION", help = format!("Which records, in the words of `show --where` [default: {USUAL}]"))]
+    #[arg(long = "where", value_name = "EXPRESSION", help = format!("Which records, in the words of `show --where`; one that is `unknown` only if this names that outcome [default: {USUAL}]"))]
     matching: Option<String>,
     /// Say in each request which version of the response the job has (its ETag and Last-Modified). A response that has
     /// not changed is recorded as `unchanged` and keeps the rest of its record. Without --where, everything that was
-    /// sent is chosen.
+    /// sent is chosen, but what is `unknown`.
     #[arg(long)]
     if_changed: bool,
     /// Choose the inputs whose record or body is lost, as `verify` finds them.
