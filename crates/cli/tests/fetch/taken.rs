@@ -95,7 +95,11 @@ fn a_list_that_cannot_be_taken_says_why_and_every_record_can_be_read_back() {
 #[test]
 fn a_take_that_finds_nothing_is_named_at_the_end() {
     let server = Scripted::start(|path, _| match path {
-        "/a" => response(200, "", r#"{"items":[{"id":1}],"name":"x","rare":null}"#),
+        "/a" => response(
+            200,
+            "",
+            r#"{"items":[{"id":1}],"name":"x","rare":null,"data":[],"nil":null}"#,
+        ),
         "/b" => response(200, "", r#"{"items":[],"rare":7}"#),
         _ => response(404, "", r#"{"items":{"id":1}}"#),
     });
@@ -109,12 +113,19 @@ fn a_take_that_finds_nothing_is_named_at_the_end() {
         "items[]=/items",
         "name=/name",
         "rare=/rare",
+        "data[]=/data",
+        "nil[]=/nil",
+        "none=/nil",
     ];
     let takes: Vec<_> = takes.iter().flat_map(|take| ["--take", take]).collect();
     let ended = world.run_to(4, &list, &[&takes[..], &["--retries", "0"]].concat());
     let says =
         "--take 'id[]=/items/id' found nothing in any good response of this run (2 searched)";
     assert!(ended.stderr.contains(says), "{}", ended.stderr);
+    // An empty list and null were found.
+    for name in ["data[]=", "nil[]=", "none="] {
+        assert!(!ended.stderr.contains(name), "{}", ended.stderr);
+    }
     // Where nothing is good, the failures say why.
     let world = World::new();
     let list = world.write("urls.txt", std::iter::once(server.url("/c")));

@@ -30,6 +30,16 @@ pub fn exactly_at(body: &[u8], pointer: &str) -> Result<Option<Value>, String> {
     raw.map_or(Ok(None), |raw| read(raw, pointer))
 }
 
+/// As [`exactly_at`], but null where the body has null there.
+///
+/// # Errors
+/// What cannot be read, and where.
+pub fn found_at(body: &[u8], pointer: &str) -> Result<Option<Value>, String> {
+    let raw = raw_at(body, pointer)?;
+    let value = |raw| read(raw, pointer).map(Option::unwrap_or_default);
+    raw.map(value).transpose()
+}
+
 /// As [`exactly_at`], but a part that is a number is a text, as it is written.
 ///
 /// # Errors

@@ -323,16 +323,16 @@ impl Keeper {
         let bytes = arrived.length(response);
         let digested = self.digested(response, &arrived).clone();
         let [sha256, md5] = self.checksums.recorded(&digested);
-        let (ok, taken) = self.judged(request, response, bytes);
+        let (ok, mut taken) = self.judged(request, response, bytes);
         let may_differ = response.status() >= 300 && rendered.method != "HEAD";
         let why = match ok && may_differ {
             // Those below were compared as they came, and requested again.
             true => self.checksums.difference(planned, || &digested),
-            false => taken.why,
+            false => taken.why.take(),
         };
         let ok = ok && why.is_none();
         if ok && !self.takes.is_empty() {
-            self.matches.borrow_mut().note(&taken.values);
+            self.matches.borrow_mut().note(&taken);
         }
         let body = self.store(sink, request, response, arrived.whole)?;
         Ok(KeptResponse {
@@ -352,7 +352,7 @@ impl Keeper {
 
     /// Whether a response is good, with the values that are taken from it, and why it is not.
     fn judged(&self, request: &TriedRequest<'_>, response: &Response, bytes: u64) -> (bool, Taken) {
-        let taken = match self.takes.is_empty() {
+        let mut taken = match self.takes.is_empty() {
             true => Taken::default(),
             false => take_all(&self.takes, response.body(), content_type(response)),
         };
@@ -365,9 +365,10 @@ impl Keeper {
             response,
             taken: &taken.values,
         };
-        let (ok, why) = self.judge(&facts, request.rendered.method != "HEAD", taken.why);
-        let values = taken.values;
-        (ok, Taken { values, why })
+        let why = taken.why.clone();
+        let (ok, why) = self.judge(&facts, request.rendered.method != "HEAD", why);
+        taken.why = why;
+        (ok, taken)
     }
 
     /// Stores a body, which may be in a file already, where the job wants it.

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
-
-use super::Take;
+use super::{Take, Taken};
 use crate::record::count;
 
 /// The values that were found.
@@ -18,14 +16,10 @@ pub struct Matches {
 
 impl Matches {
     /// Notes the values of a good response.
-    pub fn note(&mut self, values: &Map<String, Value>) {
+    pub fn note(&mut self, taken: &Taken) {
         self.responses += 1;
-        let is_there = |value: &Value| match value {
-            Value::Null => false,
-            Value::Array(items) => !items.is_empty(),
-            _ => true,
-        };
-        for (name, _) in values.iter().filter(|(_, value)| is_there(value)) {
+        let names = taken.values.keys();
+        for name in names.filter(|name| !taken.missing.contains(name)) {
             if !self.found.contains(name) {
                 self.found.insert(name.clone());
             }

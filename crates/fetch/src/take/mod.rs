@@ -144,14 +144,27 @@ impl Take {
     }
 
     fn of(&self, read: &mut Read<'_>) -> Result<Value, String> {
+        Ok(self.find(read)?.unwrap_or_else(|| self.nothing()))
+    }
+
+    /// The value of a body without one.
+    fn nothing(&self) -> Value {
+        match self.all {
+            true => Value::Array(Vec::new()),
+            false => Value::Null,
+        }
+    }
+
+    /// The value, if the body has its place. A place may hold null or an empty list.
+    fn find(&self, read: &mut Read<'_>) -> Result<Option<Value>, String> {
         match &self.from {
             From::Pointer(pointer) => {
-                let found = pointer::exactly_at(read.body, pointer)?;
-                Ok(match (found.unwrap_or_default(), self.all) {
-                    (Value::Null, true) => Value::Array(Vec::new()),
+                let found = pointer::found_at(read.body, pointer)?;
+                Ok(found.map(|found| match (found, self.all) {
+                    (Value::Null, true) => self.nothing(),
                     (one @ Value::Array(_), true) | (one, false) => one,
                     (one, true) => Value::Array(vec![one]),
-                })
+                }))
             }
             From::Css(selector, attribute) => {
                 let page = read.page();
@@ -177,7 +190,7 @@ impl Take {
         &self,
         texts: impl Iterator<Item = String>,
         is_cut: bool,
-    ) -> Result<Value, String> {
+    ) -> Result<Option<Value>, String> {
         let most = if self.all { MOST } else { 1 };
         let (mut found, mut length) = (Vec::new(), 0);
         for text in texts {
@@ -197,8 +210,8 @@ impl Take {
             return Err(TOO_LARGE.to_owned());
         }
         Ok(match self.all {
-            true => Value::Array(found),
-            false => found.pop().unwrap_or_default(),
+            true => (!found.is_empty()).then_some(Value::Array(found)),
+            false => found.pop(),
         })
     }
 }
@@ -208,6 +221,8 @@ impl Take {
 pub struct Taken {
     /// The values. One that could not be taken is null, or an empty list.
     pub values: Map<String, Value>,
+    /// The names of those whose place the body does not have.
+    pub missing: Vec<String>,
     /// Which could not be taken, and why.
     pub why: Option<String>,
 }
@@ -217,22 +232,22 @@ pub fn take_all(takes: &[Take], body: &[u8], content_type: Option<&str>) -> Take
     let mut read = Read::new(body, content_type);
     let (mut taken, mut length) = (Taken::default(), 0);
     for take in takes {
-        let value = take.of(&mut read).and_then(|value| {
-            length += text_in(&value);
+        let found = take.find(&mut read).and_then(|found| {
+            length += found.as_ref().map_or(0, text_in);
             match length > MOST_TAKEN {
                 true => Err("the values of this body have more than 8 MiB".to_owned()),
-                false => Ok(value),
+                false => Ok(found),
             }
         });
-        let value = value.unwrap_or_else(|why| {
+        let found = found.unwrap_or_else(|why| {
             let list = if take.all { "[]" } else { "" };
             let why = format!("--take {}{list} takes nothing: {why}", take.name);
             taken.why.get_or_insert(why);
-            if take.all {
-                Value::Array(Vec::new())
-            } else {
-                Value::Null
-            }
+            None
+        });
+        let value = found.unwrap_or_else(|| {
+            taken.missing.push(take.name.clone());
+            take.nothing()
         });
         taken.values.insert(take.name.clone(), value);
     }

@@ -50,6 +50,8 @@ fn null_is_no_part() {
         assert_eq!(read(b"null", ""), Ok(None));
         assert_eq!(read(b"[[null]]", "/0"), Ok(Some(json!([null]))));
     }
+    assert_eq!(found_at(b"[null]", "/0"), Ok(Some(Value::Null)));
+    assert_eq!(found_at(b"[null]", "/1"), Ok(None));
 }
 
 #[test]
