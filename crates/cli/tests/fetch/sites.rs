@@ -604,6 +604,32 @@ fn the_same_sitemap_adds_only_what_it_got_meanwhile() {
 }
 
 #[test]
+fn a_document_without_urls_is_no_sitemap_and_a_sitemap_without_pages_is_named() {
+    let server = Scripted::start(|path, _| match path {
+        "/json" => response(200, "", "{\"pages\": [\"http://127.0.0.1/\"]}"),
+        "/text" => response(200, "", "Not here\n"),
+        _ => response(200, "", "<urlset></urlset>"),
+    });
+    for path in ["/json", "/text"] {
+        let world = World::new();
+        let ended = sitemap(&world, &["fetch", "-o"], &server.url(path), &[]);
+        assert_eq!(ended.status, Some(1), "{}", ended.stderr);
+        assert!(ended.stderr.contains("is no sitemap"), "{}", ended.stderr);
+        assert!(!world.out().join("plan.json").exists());
+    }
+    let world = World::new();
+    let empty = server.url("/empty.xml");
+    let ended = sitemap(&world, &["fetch", "-o"], &empty, &[]);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let says = format!("the sitemap {empty} lists no page");
+    assert!(ended.stderr.contains(&says), "{}", ended.stderr);
+    let world = World::new();
+    let planned = sitemap(&world, &["fetch", "plan", "-o"], &empty, &[]);
+    assert_eq!(planned.status, Some(0), "{}", planned.stderr);
+    assert!(planned.stderr.contains(&says), "{}", planned.stderr);
+}
+
+#[test]
 fn a_sitemap_is_an_input() {
     let world = World::new();
     let site = Site::start(&[

@@ -13,6 +13,7 @@ use hecaton_lab::findings::words::{count, plural};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::metrics::Metrics;
+use super::planning::nothing_listed;
 use super::watching::{self, Watching};
 use crate::progress::words;
 use crate::screen::{self, fitted};
@@ -63,6 +64,9 @@ impl Live {
                 "planned"
             };
             crate::say!("{doing} {inputs} in {parts} in {}", started.folder.shown());
+            if let Some(sentence) = nothing_listed(started) {
+                crate::say!("{sentence}");
+            }
             if let Some(names) = robots(&started.job) {
                 crate::say!("robots.txt is obeyed as {names}");
             }

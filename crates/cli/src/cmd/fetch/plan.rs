@@ -11,7 +11,7 @@ use hecaton_lab::findings::words::plural;
 
 use super::arguments::JobArguments;
 use super::elsewhere;
-use super::planning::until_stopped;
+use super::planning::{nothing_listed, until_stopped};
 use crate::stop;
 
 /// Plans a job and sends nothing; `hecaton fetch run-part DIR N` then runs part N.
@@ -53,5 +53,8 @@ fn planned(started: &Started, arguments: &Arguments) -> Result<()> {
         started.plan.parts.len().saturating_sub(1),
         arguments.into.display()
     );
+    if let Some(sentence) = nothing_listed(started) {
+        crate::say!("{sentence}");
+    }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The first Ctrl-C or SIGTERM while inputs are read and planned.
+//! Inputs are read and planned: the first Ctrl-C or SIGTERM meanwhile, and what is said of a plan without inputs.
 
 use std::process::exit;
 use std::sync::Arc;
@@ -7,10 +7,24 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use hecaton_fetch::start::Started;
+
 use crate::ending::INTERRUPTED;
 
 /// How often the flag is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A sentence for a job whose sitemaps list nothing. The job is good, and its user may have meant another sitemap.
+pub fn nothing_listed(started: &Started) -> Option<String> {
+    if started.plan.inputs > 0 {
+        return None;
+    }
+    match &started.job.input.sitemap[..] {
+        [] => None,
+        [one] => Some(format!("the sitemap {one} lists no page")),
+        several => Some(format!("the sitemaps {} list no page", several.join(", "))),
+    }
+}
 
 /// Reads the inputs of a job and plans it. The first signal ends the command meanwhile, because a read may wait for
 /// ever. A plan counts once its last file is renamed, so that the end may come at any moment.

@@ -12,6 +12,7 @@ use quick_xml::reader::NsReader;
 
 use super::lines::{Line, LineReader};
 use crate::error::excerpt;
+use crate::host::Host;
 
 mod walk;
 
@@ -42,11 +43,7 @@ pub fn read(bytes: &[u8], mut found: impl FnMut(Listed)) -> Result<(), String> {
 }
 
 fn read_up_to(longest: u64, bytes: &[u8], found: &mut dyn FnMut(Listed)) -> Result<(), String> {
-    let raw: Box<dyn Read> = match bytes {
-        [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(bytes)),
-        bytes => Box::new(bytes),
-    };
-    let mut reader = BufReader::with_capacity(64 << 10, raw.take(longest));
+    let mut reader = BufReader::with_capacity(64 << 10, decoded(longest, bytes));
     let first = reader.fill_buf().map_err(|error| error.to_string())?;
     let first = first
         .strip_prefix(b"\xef\xbb\xbf")
@@ -56,8 +53,34 @@ fn read_up_to(longest: u64, bytes: &[u8], found: &mut dyn FnMut(Listed)) -> Resu
         Some(b'<') => xml(reader, found),
         // A sitemap without pages is an XML document without entries.
         None => Err("is empty".to_owned()),
-        _ => text(reader, found),
+        _ if has_url(decoded(longest, bytes)) => text(reader, found),
+        _ => Err("is no sitemap: it is no XML, and none of its lines is a URL".to_owned()),
     }
+}
+
+/// The bytes of a sitemap, decompressed.
+fn decoded(longest: u64, bytes: &[u8]) -> impl Read {
+    let raw: Box<dyn Read> = match bytes {
+        [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(bytes)),
+        bytes => Box::new(bytes),
+    };
+    raw.take(longest)
+}
+
+/// Whether any line is a URL. If none is, these are no lines of URLs.
+fn has_url(reader: impl Read) -> bool {
+    let mut lines = LineReader::new(reader);
+    while let Ok(Some((_, line))) = lines.next() {
+        let text = match &line {
+            Line::Whole(text) => *text,
+            Line::TooLong(text) => &text[..],
+        };
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        if std::str::from_utf8(text).is_ok_and(|text| Host::of(text.trim()).is_ok()) {
+            return true;
+        }
+    }
+    false
 }
 
 fn text(reader: impl Read, found: &mut dyn FnMut(Listed)) -> Result<(), String> {

@@ -63,6 +63,14 @@ fn feeds_are_sitemaps_and_other_documents_are_none() {
             "<html>",
         ),
         ("<!-- nothing -->", "no root"),
+        (
+            "{\"urls\": [\n\"http://a/1\"\n]}",
+            "none of its lines is a URL",
+        ),
+        ("Not here", "none of its lines is a URL"),
+        ("\u{0}\u{1}\n\u{2}", "none of its lines is a URL"),
+        ("h\0t\0t\0p\0:\0/\0/\0a\0/\0", "none of its lines is a URL"),
+        ("/a\nmailto:b@a.example", "none of its lines is a URL"),
         ("  ", "empty"),
         ("", "empty"),
     ] {
@@ -178,7 +186,9 @@ fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
         urls.push(url.to_owned());
         match url {
             "http://a/index" => Ok(index.into()),
-            "http://a/s1" => Ok((&b"http://A:8080/1\nhttp://169.254.169.254/\n"[..]).into()),
+            "http://a/s1" => {
+                Ok((&b"http://A:8080/1\nhttp://169.254.169.254/\n/2\nftp://a/3"[..]).into())
+            }
             "http://a/s2" => {
                 Ok((&b"<urlset><url><loc>http://a/&x;</loc></url></urlset>"[..]).into())
             }
@@ -206,8 +216,10 @@ fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
             "0 http://b/s3 is a sitemap that is not on a, which lists it",
             "1:2 http://A:8080/1",
             "2 http://169.254.169.254/ is not on a, whose sitemap lists it",
-            "3 http://a/ has an entity that XML does not define",
-            "4 http://a/s4 is a sitemap that cannot be read: the status was 404",
+            "3 /2 is a relative URL or none: a sitemap lists URLs that begin with https:// or http://",
+            "4 ftp://a/3 has the scheme \"ftp\": use http or https",
+            "5 http://a/ has an entity that XML does not define",
+            "6 http://a/s4 is a sitemap that cannot be read: the status was 404",
         ]
     );
     let missing = || Unread::Missing("the status was 404".to_owned());

@@ -3,6 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use bytes::Bytes;
+use url::{ParseError, Url};
 
 use super::{Listed, read};
 use crate::error::excerpt;
@@ -113,11 +114,15 @@ impl<F> Walk<F> {
             Listed::Bad(text, fault) => self.bad(text, fault.to_owned()),
             Listed::Page(page) if is_on(&page, host) => self.page(&page),
             Listed::Page(page) => {
-                let reason = format!("is not on {host}, whose sitemap lists it");
+                let reason = not_on(&page, || {
+                    format!("is not on {host}, whose sitemap lists it")
+                });
                 self.bad(page, reason);
             }
             Listed::Sitemap(next) if !is_on(&next, host) => {
-                let reason = format!("is a sitemap that is not on {host}, which lists it");
+                let reason = not_on(&next, || {
+                    format!("is a sitemap that is not on {host}, which lists it")
+                });
                 self.bad(next, reason);
             }
             Listed::Sitemap(next) => self.sitemap(next),
@@ -173,6 +178,18 @@ impl<F> Walk<F> {
 
 fn digest(url: &str) -> [u8; 32] {
     *blake3::hash(url.as_bytes()).as_bytes()
+}
+
+/// Why a location is not on the host of its sitemap: it is no whole URL, or the other reason.
+fn not_on(url: &str, other: impl FnOnce() -> String) -> String {
+    match (Url::parse(url), Host::of(url)) {
+        (Err(ParseError::RelativeUrlWithoutBase), _) => {
+            "is a relative URL or none: a sitemap lists URLs that begin with https:// or http://"
+                .to_owned()
+        }
+        (_, Err(why)) => why.to_string(),
+        (_, Ok(_)) => other(),
+    }
 }
 
 fn is_on(url: &str, host: &str) -> bool {
