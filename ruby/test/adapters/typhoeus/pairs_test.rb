@@ -68,7 +68,7 @@ class TyphoeusPairsTest < Minitest::Test
     "cookies are for the host of the URL" => [%w[Host cookiefile:], %w[Host cookielist:]]
   }.freeze
 
-  # What differs only where the original has a libcurl from version 8 on.
+  # Differences from an original with a libcurl from version 8 on.
   KNOWN_FROM_8 = {
     "since then, libcurl sends a password without a user" => [%w[password:]]
   }.freeze
