@@ -27,6 +27,9 @@ fn is_good(records: &BTreeMap<u64, Value>) -> usize {
         .count()
 }
 
+/// The ways to keep bodies, by which they are read in different ways.
+const KEEPING: [&[&str]; 3] = [&["--keep-body", "files"], &["--keep-body", "inline"], &[]];
+
 /// The beginning of a body, to whoever requested all of it.
 const PART: &str =
     "HTTP/1.1 206 X\r\nContent-Length: 9\r\nContent-Range: bytes 0-8/1000\r\n\r\nonly this";
@@ -56,11 +59,7 @@ fn a_response_that_is_cut_in_its_body_is_tried_again() {
         }
         _ => good(),
     });
-    for way in [
-        &["--keep-body", "files"][..],
-        &["--keep-body", "inline"],
-        &[],
-    ] {
+    for way in KEEPING {
         let world = World::new();
         let before = server.came().len();
         let paths = ["/length", "/chunks", "/gzip"].map(|path| format!("{path}?{before}"));
@@ -87,11 +86,7 @@ fn a_part_that_nobody_requested_is_no_body() {
         ("/whole", _) => response(206, "Content-Range: bytes 0-1/2\r\n", "ok"),
         _ => good(),
     });
-    for way in [
-        &["--keep-body", "files"][..],
-        &["--keep-body", "inline"],
-        &[],
-    ] {
+    for way in KEEPING {
         let world = World::new();
         let paths = ["/late", "/whole", "/part"].map(str::to_owned);
         let list = list(&world, &server, paths.into_iter());

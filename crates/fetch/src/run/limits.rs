@@ -106,21 +106,17 @@ impl PartLimits {
     pub fn of(&self, host: &str) -> Option<&Limits> {
         self.names.of(host).map(|index| &self.own[index])
     }
-}
 
-/// The least time between two requests to a host, as the job says. A rate that adapts begins with one a second.
-///
-/// # Errors
-/// When a name of the job's hosts is none.
-pub fn spacing(job: &Job, host: &Host) -> Result<Duration> {
-    let limits = PartLimits::new(job, None, Common::default())?;
-    let limits = limits.of(host.as_str()).unwrap_or(&limits.usual);
-    let interval = match host.whose() {
-        Whose::Foreign => limits.foreign_interval,
-        _ => limits.own_interval,
-    };
-    let adapting = if limits.adapts { 1 } else { 0 };
-    Ok(interval.max(Duration::from_secs(adapting)))
+    /// The least time between two requests to a host, as the job says. A rate that adapts begins with one a second.
+    pub fn spacing(&self, host: &Host<'_>) -> Duration {
+        let limits = self.of(host.as_str()).unwrap_or(&self.usual);
+        let interval = match host.whose() {
+            Whose::Foreign => limits.foreign_interval,
+            _ => limits.own_interval,
+        };
+        let adapting = if limits.adapts { 1 } else { 0 };
+        interval.max(Duration::from_secs(adapting))
+    }
 }
 
 /// The limits of each host of a part.
@@ -184,7 +180,10 @@ mod tests {
     #[test]
     fn requests_without_a_part_keep_the_rate_of_their_host() {
         let mut job = Job::default();
-        let spacing = |job: &Job, url: &str| spacing(job, &Host::of(url).unwrap()).unwrap();
+        let spacing = |job: &Job, url: &str| {
+            let limits = PartLimits::new(job, None, Common::default()).unwrap();
+            limits.spacing(&Host::of(url).unwrap())
+        };
         let (own, foreign) = ("http://localhost/", "http://a.example/");
         let tenth = Duration::from_millis(100);
         assert_eq!(

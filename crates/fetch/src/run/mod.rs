@@ -45,7 +45,7 @@ pub use self::fate::{AttemptEnd, Budget, Purpose, Then, fate, is_answer, wait};
 pub use self::goal::{Shortfall, shortfall, tally};
 pub use self::hosts::HostView;
 pub use self::keep::BODIES;
-pub use self::limits::spacing;
+pub(crate) use self::limits::{Common, PartLimits};
 pub use self::own::{Clients, Referrer};
 pub use self::settings::{check, check_columns, clients, list_clients};
 pub use self::sites::{Known, Sites};

@@ -18,7 +18,7 @@ use crate::input::{Entry, InputError};
 use crate::job::Job;
 use crate::request::Naming;
 use crate::robots::{MOST, PATH, Robots, Verdict};
-use crate::run::{self, Clients, Known, Sites};
+use crate::run::{self, Clients, Common, Known, PartLimits, Sites};
 
 /// Hands over every page of these sitemaps and of those that they list. `sites` gets the robots.txt rules that were read.
 ///
@@ -45,6 +45,7 @@ pub fn each(
         clients: run::clients(job)?,
         robots_clients: run::list_clients(job)?,
         naming: Naming::new(job)?,
+        limits: PartLimits::new(job, None, Common::default())?,
         reactor: &reactor,
         sites,
         due: RefCell::default(),
@@ -68,6 +69,7 @@ struct Reader<'a> {
     /// Those that read robots.txt, of which any length may come.
     robots_clients: Clients,
     naming: Naming,
+    limits: PartLimits,
     reactor: &'a Reactor,
     /// The rules of hosts, if they are obeyed.
     sites: &'a Sites,
@@ -206,8 +208,7 @@ impl Reader<'_> {
 
     /// The least time between two requests to a host.
     fn spacing(&self, host: &Host<'_>) -> Duration {
-        // The names of the job's hosts were checked before.
-        let spacing = run::spacing(self.job, host).unwrap_or_default();
+        let spacing = self.limits.spacing(host);
         match self.sites.find(host.as_str(), Instant::now()) {
             Known::Rules(rules) if self.job.pace.robots => {
                 spacing.max(rules.delay().unwrap_or_default())
