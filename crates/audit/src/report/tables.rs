@@ -89,7 +89,7 @@ fn result(finding: &Finding, expected: Option<&Expectations>) -> String {
     let failure =
         |message: &str| format!("<failure type=\"{verdict}\" message=\"{}\"/>", xml(message));
     let skipped = |message: String| format!("<skipped message=\"{}\"/>", xml(&message));
-    // What is not published is left out here, too.
+    // The document has no verdict that is not published, so it has no reason either.
     let expected = expected.filter(|_| verdict != Verdict::LeftOut);
     if let Some(difference) = expected.and_then(|all| all.difference(finding)) {
         return failure(&difference);

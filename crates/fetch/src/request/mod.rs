@@ -148,7 +148,7 @@ impl Maker {
         let verify = settings.verify.as_deref();
         Maker {
             named: named.into_iter().flatten().collect(),
-            // Whoever runs the job refuses a setting that names no column.
+            // A setting that names no column is refused where the job begins.
             expected: verify.and_then(|verify| Expected::new(verify).ok()),
             ..self
         }

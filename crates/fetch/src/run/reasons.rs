@@ -24,7 +24,7 @@ pub enum Seen {
 }
 
 impl Seen {
-    /// What a robots.txt says against an input; none if it may be sent.
+    /// The reason that a robots.txt gives against an input; none if it may be sent.
     pub fn of_robots(verdict: Verdict) -> Option<Seen> {
         match verdict {
             Verdict::Allowed => None,

@@ -6,7 +6,7 @@
 
 use crate::record::Outcome;
 
-/// What sending an input again from its beginning would repeat.
+/// The act that is repeated if an input is sent again from its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Risk {
     /// Nothing: its method may be repeated, it has a key, or nothing of it was sent.

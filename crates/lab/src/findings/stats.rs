@@ -102,9 +102,9 @@ pub fn centre_at(differences: &[f64], confidence: f64) -> Option<Estimate> {
     between(&means, samples, interval_rank(samples, confidence))
 }
 
-/// The median of ascending values with an interval. The interval reaches from the value of this rank to the value of
-/// the same rank from the end, with this confidence; without a rank it is the whole range. None without values, or if
-/// one is not finite.
+/// The median of ascending values with an interval of this confidence. It reaches from the value of this rank to the
+/// value of the same rank from the end. Without a rank it is the whole range. None without values, or if one is not
+/// finite.
 pub(super) fn between(
     ascending: &[f64],
     samples: usize,

@@ -198,8 +198,8 @@ impl Driver<'_> {
     }
 }
 
-/// Whether a redirect is the response to its request, also if it is not followed: the next request would be a GET, and
-/// not the same again. An error would be sent again. So is every response once a server has acted.
+/// Whether a redirect that is not followed is recorded as a response. An error would be sent again, and that would repeat
+/// the act where the next request would be a GET, or where a server has acted already.
 fn is_response(pending: &Pending, rendered: &Rendered<'_>, outcome: &hecaton::Outcome) -> bool {
     let is_get = pending.onward.as_ref().is_some_and(|way| way.is_get);
     let becomes_get = |response: &hecaton::Response| {
@@ -228,7 +228,7 @@ struct Settled<'a> {
     outcome: &'a hecaton::Outcome,
     /// Why the redirect of its response is not followed.
     refused: Option<&'a str>,
-    /// What sending it again would repeat.
+    /// The act that is repeated if it is sent again.
     risk: Risk,
     /// The page that follows, if the job follows pages.
     following: Option<&'a Following>,

@@ -99,8 +99,8 @@ impl OpenPart {
         self.hosts.later(host, pending, at);
     }
 
-    /// Queues one until its host, which is down, is back: its try does not count. What opens the gate of its host stays
-    /// in front.
+    /// Queues one until its host, which is down, is back: its try does not count. A robots.txt, which opens the gate
+    /// of its host, stays in front.
     pub fn put_back(&mut self, host: u32, pending: Pending) {
         match pending.is_robots {
             true => self.queue_first(host, pending),

@@ -81,7 +81,7 @@ pub fn print<E: From<Error> + From<io::Error>>(
     Ok(learned.exported())
 }
 
-/// What the first pass learns.
+/// The facts that the first pass learns.
 struct Learned {
     layout: Layout,
     /// The inputs that have a record.
