@@ -16,7 +16,8 @@ pub(crate) enum Fault {
     Truncate,
     /// `truncate-chunked`: one whole chunk and half of another, then the end.
     TruncateChunked,
-    /// `tls-cut`: a body that ends with the connection, and TLS without its close_notify, as if an attacker had cut it.
+    /// `tls-cut`: a body that ends with the connection, and TLS without its close_notify, as if an attacker had cut it;
+    /// over HTTP/3 an error closes the connection.
     TlsCut,
     /// `reset`: RST before any response.
     Reset,
@@ -30,10 +31,10 @@ pub(crate) enum Fault {
     StallBody,
     /// `drip`: an endless body, one byte (in a chunk of its own) each 100 ms.
     Drip,
-    /// `goaway`: over HTTP/2 a good response and GOAWAY, which says that later streams are not processed; over
-    /// HTTP/1.1 a good response that closes.
+    /// `goaway`: over HTTP/2 and HTTP/3 a good response and GOAWAY, which says that later streams are not processed;
+    /// over HTTP/1.1 a good response that closes.
     Goaway,
-    /// `refused-stream`: over HTTP/2 the stream is refused, and so was not processed; over HTTP/1.1 as
+    /// `refused-stream`: over HTTP/2 and HTTP/3 the stream is refused, and so was not processed; over HTTP/1.1 as
     /// `close`.
     RefusedStream,
     /// `huge-head`: a response with 1 MiB of header.

@@ -82,6 +82,9 @@ pub struct Interval {
     /// Requests that came over HTTP/2.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub over_http2: u64,
+    /// Requests that came over HTTP/3.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub over_http3: u64,
     /// Requests that came over HTTP/1.0, whose clients need to read neither chunks nor interim responses.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub over_http1_0: u64,

@@ -28,6 +28,8 @@ pub(crate) struct Ledger {
     tls: Handshakes,
     http2_connections: u64,
     http2_unprocessed: u64,
+    http3_connections: u64,
+    http3_unprocessed: u64,
     started: Instant,
 }
 
@@ -77,7 +79,7 @@ pub(crate) struct Arrival {
     pub(crate) stray: bool,
     /// It differs from the requests of the round.
     pub(crate) otherwise: bool,
-    /// The version of HTTP that it came over: 2, 1 for 1.1, or 0 for 1.0.
+    /// The version of HTTP that it came over: 3, 2, 1 for 1.1, or 0 for 1.0.
     pub(crate) version: u8,
 }
 
@@ -122,6 +124,8 @@ impl Ledger {
             tls: Handshakes::default(),
             http2_connections: 0,
             http2_unprocessed: 0,
+            http3_connections: 0,
+            http3_unprocessed: 0,
             started: Instant::now(),
         }
     }
@@ -180,9 +184,21 @@ impl Ledger {
         self.http2_connections += 1;
     }
 
-    /// A stream came that is not processed.
+    /// A stream of HTTP/2 came that is not processed.
     pub(crate) fn unprocessed(&mut self) {
         self.http2_unprocessed += 1;
+    }
+
+    /// A connection uses HTTP/3.
+    #[cfg(feature = "http3")]
+    pub(crate) fn http3(&mut self) {
+        self.http3_connections += 1;
+    }
+
+    /// A stream of HTTP/3 came that is not processed.
+    #[cfg(feature = "http3")]
+    pub(crate) fn http3_unprocessed(&mut self) {
+        self.http3_unprocessed += 1;
     }
 
     /// A request has been read, as far as its head.
@@ -331,6 +347,8 @@ impl Ledger {
             peak_connections: self.peak_connections,
             http2_connections: self.http2_connections,
             http2_unprocessed: self.http2_unprocessed,
+            http3_connections: self.http3_connections,
+            http3_unprocessed: self.http3_unprocessed,
             tls_handshakes: self.tls.done,
             tls_resumed: self.tls.resumed,
             tls_failed: self.tls.failed,
@@ -381,6 +399,7 @@ impl OpenInterval {
         tally.pipelined += u64::from(arrival.behind);
         tally.otherwise += u64::from(arrival.otherwise && belongs);
         tally.over_http2 += u64::from(arrival.version == 2);
+        tally.over_http3 += u64::from(arrival.version == 3);
         tally.over_http1_0 += u64::from(arrival.version == 0);
         entry.carried += 1;
         if belongs {
@@ -454,6 +473,7 @@ impl OpenInterval {
             tls_handshakes: tally.tls_handshakes,
             tls_resumed: tally.tls_resumed,
             over_http2: tally.over_http2,
+            over_http3: tally.over_http3,
             over_http1_0: tally.over_http1_0,
             held: tally.held.clone(),
             held_ns: tally.held_ns,

@@ -3,8 +3,8 @@
 //! [`TestServer::start`] runs the server on a thread of its own. A response to `/r/<id>` ends in a check value,
 //! which only a client that read the body can know. The [`Interval`] of a round and the [`Summary`] since the start
 //! say what really arrived. The other paths serve the tests of HTTP clients: see the table in `route.rs`,
-//! `fault.rs` for deliberate faults, and `chaos.rs` for random faults. It supports HTTP/1.1 and HTTP/2, plaintext
-//! and TLS, TCP and Unix sockets.
+//! `fault.rs` for deliberate faults, and `chaos.rs` for random faults. It supports HTTP/1.1, HTTP/2 and HTTP/3,
+//! plaintext and TLS, TCP and Unix sockets.
 
 mod age;
 mod body;
@@ -27,11 +27,14 @@ mod fault;
 mod gate;
 mod held;
 mod http2;
+#[cfg(feature = "http3")]
+mod http3;
 mod hub;
 mod ids;
 mod input;
 mod interval;
 mod ledger;
+mod multiplexed;
 mod options;
 mod outbox;
 mod pace;
@@ -64,6 +67,8 @@ pub use chaos::{Chaos, ChaosError, Dealt};
 pub use closed_port::ClosedPort;
 pub use delay::{Delay, DelayError, without_unit};
 pub use interval::Interval;
+#[cfg(feature = "http3")]
+pub use options::Http3;
 pub use options::{Http2, Options, RoundSpec, StartError};
 pub use pace::Pace;
 pub use remote::{Remote, RemoteServer, serve as serve_remote};

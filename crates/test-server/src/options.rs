@@ -32,6 +32,9 @@ pub struct Options {
     /// HTTP/2 beside HTTP/1.1: by prior knowledge on plaintext connections, by ALPN over TLS; none refuses it.
     /// Default none.
     pub http2: Option<Http2>,
+    /// HTTP/3 on the same port over UDP, which needs TLS 1.3; none binds no UDP port. Default none.
+    #[cfg(feature = "http3")]
+    pub http3: Option<Http3>,
     /// Random faults on `/r/<id>`, drawn from the seed. Default nothing.
     pub chaos: Option<Chaos>,
     /// End each HTTP/1.1 connection without notice after this number of responses, as servers do that reload or limit
@@ -63,6 +66,8 @@ impl Default for Options {
             core: None,
             tls: None,
             http2: None,
+            #[cfg(feature = "http3")]
+            http3: None,
             chaos: None,
             close_after: 0,
             unix: None,
@@ -85,6 +90,25 @@ pub struct Http2 {
     pub goaway_after: Option<u32>,
     /// Refuse the first stream with each id (REFUSED_STREAM), and serve it when it comes again. Default no.
     pub refuse_first: bool,
+}
+
+/// How a test server behaves over HTTP/3. The default has no limits and no faults.
+#[cfg(feature = "http3")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Http3 {
+    /// Most streams that a connection may have open at once. None allows as many as a client can need; 0 allows no
+    /// stream at all. Default none.
+    pub max_streams: Option<u32>,
+    /// Send GOAWAY when this many streams of a connection have begun: that one and the earlier ones are processed,
+    /// later ones are not. None and 0 never do. Default none.
+    pub goaway_after: Option<u32>,
+    /// Refuse the first stream with each id (H3_REQUEST_REJECTED), and serve it when it comes again. Default no.
+    pub refuse_first: bool,
+    /// Answer the first packet of each connection with a Retry packet, so that the client must prove its address. Default
+    /// no.
+    pub retry: bool,
+    /// Accept requests in 0-RTT data. Default no.
+    pub early_data: bool,
 }
 
 /// The content of one round. Ids `first..first + count` belong to it. The default serves no id, and waits for

@@ -26,7 +26,7 @@ const GREETING: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(600);
 
 /// Version of these lines.
-const PROTO: u32 = 3;
+const PROTO: u32 = 4;
 
 /// A line of the lab.
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,6 +52,7 @@ enum Command {
 struct Start {
     tls: bool,
     http2: bool,
+    http3: bool,
     no_resumption: bool,
     delay: Delay,
     seed: u64,
@@ -190,6 +191,8 @@ fn start(
             ..Tls::default()
         }),
         http2: settings.http2.then(Http2::default),
+        #[cfg(feature = "http3")]
+        http3: settings.http3.then(crate::Http3::default),
         rounds_only: true,
         ..Options::default()
     };
@@ -293,6 +296,10 @@ impl Remote {
         let command = Command::Start(Start {
             tls: tls.is_some(),
             http2: options.http2.is_some(),
+            #[cfg(feature = "http3")]
+            http3: options.http3.is_some(),
+            #[cfg(not(feature = "http3"))]
+            http3: false,
             no_resumption: tls.is_some_and(|tls| tls.no_resumption),
             delay: options.delay,
             seed: options.seed,

@@ -176,12 +176,12 @@ impl Reply<'_> {
         let opening = match (self.carried, self.secure) {
             (2.., _) => 0,
             (_, None) => 1,
-            (_, Some(secure)) => 1 + secure.round_trips(),
+            (_, Some(secure)) => secure.round_trips(),
         };
         round_trip * (1 + opening)
     }
 
-    /// Applies a random fault. Over HTTP/2 a fault harms only its stream, never the connection: data of other streams
+    /// Applies a random fault. Over HTTP/2 and HTTP/3 a fault harms only its stream, never the connection: data of other streams
     /// would be lost with the connection, unread and uncounted.
     fn random_fault(
         &self,
@@ -197,9 +197,9 @@ impl Reply<'_> {
             }
             (RandomFault::Slow, _) => return self.slow(request, item, after, now),
             (RandomFault::Stall, _) => Fault::StallHead,
-            (RandomFault::Truncate, 2) => Fault::TruncateChunked,
-            (RandomFault::Garbage, 2) | (RandomFault::Truncate, _) => Fault::Truncate,
-            (RandomFault::Close, 2) => Fault::RefusedStream,
+            (RandomFault::Truncate, 2..) => Fault::TruncateChunked,
+            (RandomFault::Garbage, 2..) | (RandomFault::Truncate, _) => Fault::Truncate,
+            (RandomFault::Close, 2..) => Fault::RefusedStream,
             (RandomFault::Reset, _) => Fault::Reset,
             (RandomFault::Garbage, _) => Fault::Garbage,
             (RandomFault::Close, _) => Fault::Close,

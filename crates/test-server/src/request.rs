@@ -41,7 +41,8 @@ impl Request {
         match self.version {
             0 => "HTTP/1.0",
             1 => "HTTP/1.1",
-            _ => "HTTP/2",
+            2 => "HTTP/2",
+            _ => "HTTP/3",
         }
     }
 

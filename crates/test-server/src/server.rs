@@ -11,6 +11,8 @@ use tokio::net::{TcpListener, TcpSocket, UnixListener};
 use tokio::task::spawn_local;
 
 use crate::connection::Connection;
+#[cfg(feature = "http3")]
+use crate::http3;
 use crate::hub::Hub;
 use crate::options::StartError;
 use crate::socket::Socket;
@@ -23,12 +25,101 @@ const OTHER_DESCRIPTORS: u64 = 32;
 /// Pause after an accept that failed because no descriptor was free.
 const RECOVERY: Duration = Duration::from_millis(10);
 
-/// Binds; must be called inside the runtime.
-pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
-    bind(address).map_err(|error| match error.kind() {
+/// What a server needs to serve TLS on its port.
+#[derive(Default)]
+pub(crate) struct Ports {
+    /// None serves plaintext.
+    pub(crate) tcp: Option<tls::Port>,
+    /// None serves no HTTP/3.
+    #[cfg(feature = "http3")]
+    pub(crate) udp: Option<http3::Port>,
+}
+
+/// A port that is served.
+pub(crate) struct Listening {
+    pub(crate) address: SocketAddr,
+    #[cfg(feature = "http3")]
+    udp: Option<quinn::Endpoint>,
+}
+
+impl Ports {
+    /// Whether the runtime must know the time.
+    #[cfg(any(feature = "http3", not(target_os = "linux")))]
+    pub(crate) fn need_time(&self) -> bool {
+        #[cfg(feature = "http3")]
+        if self.udp.is_some() {
+            return true;
+        }
+        cfg!(not(target_os = "linux"))
+    }
+}
+
+impl Listening {
+    /// Tells clients over UDP that the server ends. Over TCP the system does that.
+    #[cfg(feature = "http3")]
+    pub(crate) async fn close(&self, hub: &Hub) {
+        if let Some(endpoint) = &self.udp {
+            http3::close(endpoint, hub).await;
+        }
+    }
+
+    /// The system tells clients over TCP that the server ends.
+    #[cfg(not(feature = "http3"))]
+    #[expect(clippy::unused_async)]
+    pub(crate) async fn close(&self, _: &Hub) {}
+}
+
+/// Binds and serves; must be called inside the runtime.
+pub(crate) fn listen(
+    address: SocketAddr,
+    ports: Ports,
+    hub: &Rc<Hub>,
+) -> Result<Listening, StartError> {
+    let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::AddrInUse => StartError::PortInUse(address),
         _ => StartError::Listen { address, error },
+    };
+    #[cfg(feature = "http3")]
+    let (listener, udp) = match ports.udp {
+        None => (bind(address).map_err(failed)?, None),
+        Some(port) => {
+            let (listener, socket) = bind_both(address).map_err(failed)?;
+            let endpoint = http3::listen(socket, hub.clone(), port).map_err(failed)?;
+            (listener, Some(endpoint))
+        }
+    };
+    #[cfg(not(feature = "http3"))]
+    let listener = bind(address).map_err(failed)?;
+    let address = listener.local_addr()?;
+    spawn_local(accept(listener, hub.clone(), ports.tcp.map(Rc::new)));
+    Ok(Listening {
+        address,
+        #[cfg(feature = "http3")]
+        udp,
     })
+}
+
+/// How often a free port of TCP is tried whose number may be taken for UDP.
+#[cfg(feature = "http3")]
+const TRIES: usize = 16;
+
+/// Binds one number for TCP and UDP.
+#[cfg(feature = "http3")]
+fn bind_both(address: SocketAddr) -> io::Result<(TcpListener, std::net::UdpSocket)> {
+    let mut tries = 1;
+    loop {
+        let listener = bind(address)?;
+        match http3::bind(listener.local_addr()?) {
+            Err(error)
+                if error.kind() == io::ErrorKind::AddrInUse
+                    && address.port() == 0
+                    && tries < TRIES =>
+            {
+                tries += 1;
+            }
+            socket => return Ok((listener, socket?)),
+        }
+    }
 }
 
 fn bind(address: SocketAddr) -> io::Result<TcpListener> {

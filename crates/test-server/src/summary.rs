@@ -46,9 +46,15 @@ pub struct Summary {
     /// Connections that used HTTP/2.
     #[serde(default)]
     pub http2_connections: u64,
-    /// Streams above the last stream of a GOAWAY; they are not counted as requests.
+    /// Streams of HTTP/2 above the last stream of a GOAWAY; they are not counted as requests.
     #[serde(default)]
     pub http2_unprocessed: u64,
+    /// Connections that used HTTP/3.
+    #[serde(default)]
+    pub http3_connections: u64,
+    /// Streams of HTTP/3 that a GOAWAY excludes; they are not counted as requests.
+    #[serde(default)]
+    pub http3_unprocessed: u64,
     /// Requests that arrived on a connection that had carried one before.
     pub reused: u64,
     /// Most requests held at one moment (read, and without a response yet).

@@ -31,6 +31,7 @@ pub(crate) struct Tally {
     pub(crate) tls_handshakes: u64,
     pub(crate) tls_resumed: u64,
     pub(crate) over_http2: u64,
+    pub(crate) over_http3: u64,
     pub(crate) over_http1_0: u64,
     /// Connections opened in this interval that have carried nothing.
     pub(crate) unused: u64,

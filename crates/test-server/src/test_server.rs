@@ -14,12 +14,13 @@ use tokio::sync::mpsc as commands;
 use tokio::task::spawn_local;
 
 use crate::certificates::Identity;
+#[cfg(feature = "http3")]
+use crate::http3;
 use crate::hub::Hub;
 use crate::interval::Interval;
 use crate::options::{Options, RoundSpec, StartError};
-use crate::server;
+use crate::server::{self, Listening, Ports};
 use crate::summary::Summary;
-use crate::tls::Port;
 
 /// A server that runs on a thread of its own until it is stopped or dropped.
 pub struct TestServer {
@@ -51,10 +52,10 @@ impl TestServer {
     /// has no thread or descriptor left.
     pub fn start(options: Options) -> Result<TestServer, StartError> {
         let capacity = server::raise_capacity();
-        let (identity, port) = secure(&options)?;
+        let (identity, ports) = secure(&options)?;
         let (sender, receiver) = commands::unbounded_channel();
         let (started, start) = mpsc::channel();
-        let run = move || run(options, port, capacity, receiver, &started);
+        let run = move || run(options, ports, capacity, receiver, &started);
         let thread = thread::Builder::new()
             .name("test-server".to_owned())
             .spawn(run)?;
@@ -158,44 +159,55 @@ impl Drop for TestServer {
 }
 
 /// The certificates that the test server shows over TLS, and how it shows them.
-fn secure(options: &Options) -> Result<(Option<Identity>, Option<Port>), StartError> {
+fn secure(options: &Options) -> Result<(Option<Identity>, Ports), StartError> {
+    let mut ports = Ports::default();
     let Some(tls) = &options.tls else {
-        return Ok((None, None));
+        #[cfg(feature = "http3")]
+        if options.http3.is_some() {
+            return Err(StartError::Tls("HTTP/3 needs it".to_owned()));
+        }
+        return Ok((None, ports));
     };
     let identity = tls.identity(options.listen.ip()).map_err(StartError::Tls)?;
     let protocols: &[&str] = match options.http2 {
         Some(_) => &["h2", "http/1.1"],
         None => &["http/1.1"],
     };
-    let port = tls.port(&identity, protocols).map_err(StartError::Tls)?;
-    Ok((Some(identity), Some(port)))
+    ports.tcp = Some(tls.port(&identity, protocols).map_err(StartError::Tls)?);
+    #[cfg(feature = "http3")]
+    if let Some(http3) = &options.http3 {
+        let port = http3::Port::new(tls, &identity, http3.clone(), options.exposed);
+        ports.udp = Some(port.map_err(StartError::Tls)?);
+    }
+    Ok((Some(identity), ports))
 }
 
 fn run(
     options: Options,
-    port: Option<Port>,
+    ports: Ports,
     capacity: u64,
     commands: commands::UnboundedReceiver<Command>,
     started: &mpsc::Sender<Started>,
 ) {
-    let prepared = pin(options.core).and_then(|()| Ok(runtime()?));
+    let prepared = pin(options.core).and_then(|()| Ok(runtime(&ports)?));
     match prepared {
-        Ok(runtime) => runtime.block_on(serve(options, port, capacity, commands, started)),
+        Ok(runtime) => runtime.block_on(serve(options, ports, capacity, commands, started)),
         Err(error) => report(started, Err(error)),
     }
 }
 
 async fn serve(
     options: Options,
-    port: Option<Port>,
+    ports: Ports,
     capacity: u64,
     commands: commands::UnboundedReceiver<Command>,
     started: &mpsc::Sender<Started>,
 ) {
-    match prepare(&options, port, capacity) {
-        Ok((address, hub)) => {
-            report(started, Ok(address));
+    match prepare(&options, ports, capacity) {
+        Ok((listening, hub)) => {
+            report(started, Ok(listening.address));
             obey(commands, &hub).await;
+            listening.close(&hub).await;
         }
         Err(error) => report(started, Err(error)),
     }
@@ -203,21 +215,19 @@ async fn serve(
 
 fn prepare(
     options: &Options,
-    port: Option<Port>,
+    ports: Ports,
     capacity: u64,
-) -> Result<(SocketAddr, Rc<Hub>), StartError> {
-    let listener = server::listen(options.listen)?;
+) -> Result<(Listening, Rc<Hub>), StartError> {
     let unix = options.unix.as_deref().map(server::listen_unix);
     let unix = unix.transpose()?;
-    let address = listener.local_addr()?;
     let hub = Rc::new(Hub::new(options, capacity)?);
+    let listening = server::listen(options.listen, ports, &hub)?;
     let clock = hub.clone();
     spawn_local(async move { clock.timer.run().await });
-    spawn_local(server::accept(listener, hub.clone(), port.map(Rc::new)));
     if let Some(unix) = unix {
         spawn_local(server::accept_unix(unix, hub.clone()));
     }
-    Ok((address, hub))
+    Ok((listening, hub))
 }
 
 /// Executes commands until the stop. A sender that has gone needs no reply.
@@ -241,11 +251,14 @@ fn report(started: &mpsc::Sender<Started>, result: Started) {
     let _ = started.send(result);
 }
 
-fn runtime() -> io::Result<LocalRuntime> {
+fn runtime(ports: &Ports) -> io::Result<LocalRuntime> {
     let mut builder = Builder::new_current_thread();
     builder.enable_io();
-    #[cfg(not(target_os = "linux"))]
-    builder.enable_time(); // The clock needs it there.
+    // The clock needs it on other systems, and QUIC on all.
+    #[cfg(any(feature = "http3", not(target_os = "linux")))]
+    if ports.need_time() {
+        builder.enable_time();
+    }
     builder.build_local(LocalOptions::default())
 }
 

@@ -82,13 +82,13 @@ pub(crate) struct Port {
 /// The parameters of a connection's handshake, as `/echo` shows them.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Secure {
-    version: &'static str,
+    pub(crate) version: &'static str,
     /// Server name that the client sent; none for addresses.
-    sni: Option<String>,
-    alpn: Option<String>,
-    resumed: bool,
+    pub(crate) sni: Option<String>,
+    pub(crate) alpn: Option<String>,
+    pub(crate) resumed: bool,
     /// Whether the client showed a certificate.
-    client_certificate: bool,
+    pub(crate) client_certificate: bool,
 }
 
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
@@ -145,6 +145,18 @@ impl Tls {
 
     /// The port of that identity, with these protocols in ALPN.
     pub(crate) fn port(&self, identity: &Identity, alpn: &[&str]) -> Result<Port, String> {
+        Ok(Port {
+            acceptor: TlsAcceptor::from(Arc::new(self.config(identity, alpn)?)),
+            stall: self.stall,
+        })
+    }
+
+    /// The settings of TLS for that identity, with these protocols in ALPN.
+    pub(crate) fn config(
+        &self,
+        identity: &Identity,
+        alpn: &[&str],
+    ) -> Result<ServerConfig, String> {
         let versions = if self.only_1_2 {
             vec![&TLS12]
         } else {
@@ -173,10 +185,7 @@ impl Tls {
             config.send_tls13_tickets = 0;
         }
         config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
-        Ok(Port {
-            acceptor: TlsAcceptor::from(Arc::new(config)),
-            stall: self.stall,
-        })
+        Ok(config)
     }
 }
 
@@ -242,11 +251,13 @@ impl Secure {
         }
     }
 
-    /// Round trips that such a handshake takes on a network before the client may send its request.
+    /// Round trips that the opening of such a connection takes on a network before the client may send its request: one
+    /// for TCP, and those of TLS. QUIC needs one for both.
     pub(crate) fn round_trips(&self) -> u32 {
-        match (self.version, self.resumed) {
-            ("1.2", false) => 2,
-            _ => 1,
+        match (self.version, self.resumed, self.alpn.as_deref()) {
+            (_, _, Some("h3")) => 1,
+            ("1.2", false, _) => 3,
+            _ => 2,
         }
     }
 

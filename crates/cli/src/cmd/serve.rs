@@ -9,7 +9,7 @@ use clap::Args;
 use hecaton_lab::run::choose_cores;
 use hecaton_lab::spec::Usage;
 use hecaton_test_server::{
-    Certificate, Chaos, Delay, Http2, Options, TestServer, Tls, serve_remote,
+    Certificate, Chaos, Delay, Http2, Http3, Options, TestServer, Tls, serve_remote,
 };
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -67,11 +67,18 @@ pub struct Arguments {
     http2: bool,
     #[command(flatten)]
     streams: Streams,
+    /// Support HTTP/3 too, on the same port number over UDP. Clients learn that from an Alt-Svc field only where a
+    /// request asks for one: /headers?alt-svc=<value>.
+    #[arg(long, help_heading = HTTP3, requires = "tls", conflicts_with = "tls_1_2")]
+    http3: bool,
+    #[command(flatten)]
+    quic: Quic,
 }
 
 /// Headings of the help.
 const TLS: &str = "TLS";
 const HTTP2: &str = "HTTP/2";
+const HTTP3: &str = "HTTP/3";
 
 /// Options that need `--http2`.
 #[derive(Args)]
@@ -86,6 +93,27 @@ struct Streams {
     /// Refuse the first stream that requests an id.
     #[arg(long, requires = "http2")]
     http2_refuse_first: bool,
+}
+
+/// Options that need `--http3`.
+#[derive(Args)]
+#[command(next_help_heading = HTTP3)]
+struct Quic {
+    /// Most streams open at once on a connection.
+    #[arg(long, value_name = "STREAMS", requires = "http3")]
+    http3_max_streams: Option<u32>,
+    /// Send GOAWAY on a connection when it has begun this number of streams.
+    #[arg(long, value_name = "STREAMS", requires = "http3")]
+    http3_goaway_after: Option<u32>,
+    /// Refuse the first stream that requests an id.
+    #[arg(long, requires = "http3")]
+    http3_refuse_first: bool,
+    /// Let clients prove their address first: reply to their first packet with a Retry packet.
+    #[arg(long, requires = "http3")]
+    http3_retry: bool,
+    /// Accept requests in 0-RTT data of resumed sessions.
+    #[arg(long, requires = "http3")]
+    http3_early_data: bool,
 }
 
 /// Options that need `--tls`.
@@ -116,6 +144,7 @@ const EXAMPLES: &str = "\
 Examples:
   hecaton serve
   hecaton serve --tls --tls-ca-out /tmp/ca.pem
+  hecaton serve --tls --http2 --http3
   hecaton serve --listen 127.0.0.1:8080 --delay 5ms
   curl http://127.0.0.1:8080/r/1
       then, from another terminal
@@ -156,6 +185,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         core: choose_cores().map(|pinning| pinning.server_core),
         tls: arguments.tls(),
         http2: arguments.http2(),
+        http3: arguments.http3(),
         chaos: arguments.chaos.clone(),
         close_after: arguments.close_after,
         unix: arguments.unix.clone(),
@@ -214,6 +244,16 @@ impl Arguments {
             max_streams: self.streams.http2_max_streams,
             goaway_after: self.streams.http2_goaway_after,
             refuse_first: self.streams.http2_refuse_first,
+        })
+    }
+
+    fn http3(&self) -> Option<Http3> {
+        self.http3.then_some(Http3 {
+            max_streams: self.quic.http3_max_streams,
+            goaway_after: self.quic.http3_goaway_after,
+            refuse_first: self.quic.http3_refuse_first,
+            retry: self.quic.http3_retry,
+            early_data: self.quic.http3_early_data,
         })
     }
 }

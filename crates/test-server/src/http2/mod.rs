@@ -1,8 +1,6 @@
 //! HTTP/2: a connection of many streams, whose requests are counted and get responses as over HTTP/1.1.
 
-mod fault;
-mod response;
-mod stream;
+mod exchange;
 mod tap;
 
 use std::cell::{Cell, RefCell};
@@ -23,12 +21,14 @@ use crate::exposure::{LIFE, within};
 use crate::fault::Fault;
 use crate::hub::Hub;
 use crate::ledger::ConnectionEntry;
+use crate::multiplexed::{self, Ending, Shared, request_of};
 use crate::options::Http2;
 use crate::route::{self, Route};
 use crate::socket::Socket;
 use crate::tls::Secure;
 use crate::wire::Wire;
-use tap::{Control, Ending, Tap};
+use exchange::Exchange;
+use tap::{Control, Tap};
 
 /// The first bytes of a connection that uses HTTP/2 by prior knowledge (RFC 9113 §3.4).
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0";
@@ -38,12 +38,9 @@ const WINDOW: u32 = 1024 * 1024;
 /// connection.
 const MOST_GIVEN_UP: usize = 10_000;
 
-/// State shared by the streams of one connection.
-struct Shared {
-    hub: Rc<Hub>,
-    number: u64,
-    secure: Option<Box<Secure>>,
-    entry: RefCell<ConnectionEntry>,
+/// A connection and its streams.
+struct Streams {
+    shared: Rc<Shared>,
     control: Rc<Control>,
     options: Http2,
     /// Streams that have begun.
@@ -65,11 +62,15 @@ pub(crate) async fn serve(
         number: entry.number,
         secure,
         entry: RefCell::new(entry),
+        refuse_first: options.refuse_first,
+        hub,
+    });
+    let streams = Streams {
+        shared: shared.clone(),
         control: Rc::new(Control::new()),
         options,
         begun: Cell::new(0),
-        hub,
-    });
+    };
     let socket = Rc::new(RefCell::new(socket));
     {
         let mut ledger = shared.hub.ledger.borrow_mut();
@@ -77,24 +78,24 @@ pub(crate) async fn serve(
         ledger.read(read.len());
     }
     let life = shared.hub.deadline(LIFE);
-    within(&shared.hub.timer, life, drive(&shared, &socket, read)).await;
+    within(&shared.hub.timer, life, drive(&streams, &socket, read)).await;
     if let Some(socket) = Rc::into_inner(socket) {
-        end(&shared, socket.into_inner()).await;
+        end(&streams, socket.into_inner()).await;
     }
     let entry = shared.entry.borrow();
     shared.hub.ledger.borrow_mut().disconnected(&entry);
 }
 
 /// Serves until one side is done; an error of the protocol ends the connection as its end does.
-async fn drive(shared: &Rc<Shared>, socket: &Rc<RefCell<Socket>>, read: Bytes) {
-    let control = shared.control.clone();
-    let tap = Tap::new(socket.clone(), read, shared.hub.clone(), control.clone());
+async fn drive(streams: &Streams, socket: &Rc<RefCell<Socket>>, read: Bytes) {
+    let (control, hub) = (&streams.control, &streams.shared.hub);
+    let tap = Tap::new(socket.clone(), read, hub.clone(), control.clone());
     let mut builder = Builder::new();
     builder
         .initial_window_size(WINDOW)
         .initial_connection_window_size(4 * WINDOW)
         .max_pending_accept_reset_streams(MOST_GIVEN_UP);
-    if let Some(most) = shared.options.max_streams {
+    if let Some(most) = streams.options.max_streams {
         builder.max_concurrent_streams(most);
     }
     let Ok(mut connection) = builder.handshake(tap).await else {
@@ -103,14 +104,14 @@ async fn drive(shared: &Rc<Shared>, socket: &Rc<RefCell<Socket>>, read: Bytes) {
     control.allow_read();
     // Dropped at the end only, because the client notices the drop of a stream.
     let mut unprocessed = Vec::new();
-    while let Some(incoming) = next(&mut connection, &control).await {
-        unprocessed.extend(shared.begin(incoming));
+    while let Some(incoming) = next(&mut connection, control).await {
+        unprocessed.extend(streams.begin(incoming));
     }
     let linger = Instant::now() + LINGER;
-    if control.ending() == Ending::AfterStreams {
+    if control.life.ending() == Ending::AfterStreams {
         // The client closes when it has its responses; what it still requests is not processed.
-        while let Some(incoming) = until(&mut connection, &control, &shared.hub, linger).await {
-            unprocessed.extend(shared.begin(incoming));
+        while let Some(incoming) = until(&mut connection, control, hub, linger).await {
+            unprocessed.extend(streams.begin(incoming));
         }
     }
 }
@@ -133,7 +134,7 @@ fn poll_accept(
 /// The next stream; none at the end of the connection.
 async fn next(connection: &mut Connection<Tap, Bytes>, control: &Control) -> Option<Incoming> {
     poll_fn(|context| {
-        control.wait(context.waker());
+        control.life.wait(context.waker());
         // It also writes what is to be written, and so comes first.
         let polled = poll_accept(connection, control, context);
         if control.is_over() {
@@ -166,45 +167,44 @@ async fn until(
 }
 
 /// Ends the connection as its control says.
-async fn end(shared: &Shared, mut socket: Socket) {
-    if shared.control.ending() == Ending::Reset {
-        // A socket that refuses is already dead.
-        let _ = socket.reset_on_drop();
-        return;
-    }
-    let cut = shared.control.ending() == Ending::Cut;
+async fn end(streams: &Streams, mut socket: Socket) {
+    let cut = streams.control.life.ending() == Ending::Cut;
     if !cut && socket.shutdown().await.is_ok() {
         let mut wire = Wire {
             stream: &mut socket,
-            hub: &shared.hub,
+            hub: &streams.shared.hub,
             stray: false,
         };
         wire.until_end(Some(Instant::now() + LINGER)).await;
     }
 }
 
-impl Shared {
+impl Streams {
     fn unprocessed(&self, incoming: &Incoming) {
-        self.hub.ledger.borrow_mut().unprocessed();
-        self.hub.unprocessed(route::of(incoming.0.uri().path()));
+        let hub = &self.shared.hub;
+        hub.ledger.borrow_mut().unprocessed();
+        hub.unprocessed(route::of(incoming.0.uri().path()));
     }
 
     /// Begins to serve a stream, or returns it if it came after the last stream that is processed.
-    fn begin(self: &Rc<Self>, incoming: Incoming) -> Option<Incoming> {
+    fn begin(&self, incoming: Incoming) -> Option<Incoming> {
         let id = incoming.1.stream_id().as_u32();
         if self.control.is_beyond(id) {
             self.unprocessed(&incoming);
             return Some(incoming);
         }
         self.begun.set(self.begun.get() + 1);
+        let (request, respond) = incoming;
+        let (parts, body) = request.into_parts();
+        let request = request_of(&parts, !body.is_end_stream(), 2);
         // Decided here and not by the stream, because later streams of one read must already be above the limit.
-        let by_path = route::of(incoming.0.uri().path()) == Route::Fault(Fault::Goaway);
+        let by_path = request.route == Route::Fault(Fault::Goaway);
         if by_path || self.options.goaway_after == Some(self.begun.get()) {
             self.control.go_away(id);
         }
-        let active = self.control.clone().activity();
-        let (request, respond) = incoming;
-        let stream = stream::serve(self.clone(), request, respond);
+        let active = self.control.life.activity();
+        let exchange = Exchange::new(body, respond, self.control.clone());
+        let stream = multiplexed::serve(self.shared.clone(), request, exchange);
         spawn_local(async move {
             stream.await;
             drop(active);

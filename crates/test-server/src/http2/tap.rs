@@ -4,28 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::hub::Hub;
+use crate::multiplexed::{Ending, Life};
 use crate::socket::Socket;
-
-/// How a connection ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// When the client ends it.
-    Open,
-    /// When the streams that are processed are done.
-    AfterStreams,
-    /// Now, in good order.
-    Now,
-    /// Now, and TLS without its close_notify.
-    Cut,
-    /// Now, by RST.
-    Reset,
-}
 
 /// How a socket may be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,29 +26,22 @@ enum Reads {
 
 /// Instructions of streams to their connection.
 pub(super) struct Control {
-    ending: Cell<Ending>,
+    pub(super) life: Rc<Life>,
     /// The last stream that is processed, once that has been said.
     last: Cell<Option<u32>>,
     /// Bytes to be written between two frames.
     inserted: RefCell<BytesMut>,
-    active: Cell<usize>,
     /// How the socket may be read.
     reads: Cell<Reads>,
-    waker: RefCell<Option<Waker>>,
 }
-
-/// A stream that is being served; its drop marks the end.
-pub(super) struct Activity(Rc<Control>);
 
 impl Control {
     pub(super) fn new() -> Control {
         Control {
-            ending: Cell::new(Ending::Open),
+            life: Life::new(),
             last: Cell::new(None),
             inserted: RefCell::default(),
-            active: Cell::new(0),
             reads: Cell::new(Reads::Any),
-            waker: RefCell::new(None),
         }
     }
 
@@ -78,45 +57,27 @@ impl Control {
         frame[3] = 7; // GOAWAY
         frame[9..13].copy_from_slice(&last.to_be_bytes());
         self.insert(&frame);
-        self.end(Ending::AfterStreams);
+        self.life.end(Ending::AfterStreams);
     }
 
     /// Writes bytes between two frames.
     pub(super) fn insert(&self, bytes: &[u8]) {
         self.inserted.borrow_mut().extend_from_slice(bytes);
-        self.wake();
-    }
-
-    /// Decides the end; only an earlier end replaces the first decision.
-    pub(super) fn end(&self, ending: Ending) {
-        if matches!(self.ending.get(), Ending::Open | Ending::AfterStreams) {
-            self.ending.set(ending);
-        }
-        self.wake();
-    }
-
-    pub(super) fn ending(&self) -> Ending {
-        self.ending.get()
+        self.life.wake();
     }
 
     /// Whether nothing is left to do, once what could be written has been.
     pub(super) fn is_over(&self) -> bool {
-        match self.ending.get() {
-            Ending::Open => false,
-            Ending::AfterStreams => self.active.get() == 0,
+        let written = match self.life.ending() {
             Ending::Now | Ending::Cut => self.inserted.borrow().is_empty(),
-            Ending::Reset => true,
-        }
+            Ending::Open | Ending::AfterStreams => true,
+        };
+        written && self.life.is_over()
     }
 
     /// Whether a stream is above the last one that is processed.
     pub(super) fn is_beyond(&self, stream: u32) -> bool {
         self.last.get().is_some_and(|last| stream > last)
-    }
-
-    pub(super) fn activity(self: Rc<Self>) -> Activity {
-        self.active.set(self.active.get() + 1);
-        Activity(self)
     }
 
     /// Allows one read more; whether that was not so yet.
@@ -128,24 +89,6 @@ impl Control {
         if self.reads.get() == Reads::One {
             self.reads.set(Reads::None);
         }
-    }
-
-    /// Wakes `waker` when something has changed.
-    pub(super) fn wait(&self, waker: &Waker) {
-        self.waker.borrow_mut().replace(waker.clone());
-    }
-
-    fn wake(&self) {
-        if let Some(waker) = self.waker.borrow_mut().take() {
-            waker.wake();
-        }
-    }
-}
-
-impl Drop for Activity {
-    fn drop(&mut self) {
-        self.0.active.set(self.0.active.get() - 1);
-        self.0.wake();
     }
 }
 

@@ -5,12 +5,9 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Instant;
 
-use bytes::Bytes;
-use h2::server::SendResponse;
-use h2::{Reason, RecvStream};
-use http::{Request as HttpRequest, request::Parts};
+use http::request::Parts;
 
-use super::{Shared, response};
+use super::{Exchange, Lost, Reset, Shared, response};
 use crate::body::{Collected, Received};
 use crate::detail::Detail;
 use crate::held::{Held, Hold};
@@ -22,35 +19,14 @@ use crate::request::{After, Request};
 use crate::route;
 
 /// A request without a response; it counts as an abort if it is dropped.
-pub(super) struct Unanswered {
+struct Unanswered {
     hub: Rc<Hub>,
     receipt: Option<Receipt>,
 }
 
-/// Why a stream ends without its whole response.
-pub(super) struct Lost;
-
-impl From<h2::Error> for Lost {
-    fn from(_: h2::Error) -> Lost {
-        Lost
-    }
-}
-
-impl From<http::Error> for Lost {
-    fn from(_: http::Error) -> Lost {
-        Lost
-    }
-}
-
 /// Serves the stream. A response that ends early is in the ledger as an abort.
-pub(super) async fn serve(
-    shared: Rc<Shared>,
-    request: HttpRequest<RecvStream>,
-    respond: SendResponse<Bytes>,
-) {
+pub(crate) async fn serve(shared: Rc<Shared>, request: Request, mut exchange: impl Exchange) {
     let now = Instant::now();
-    let (parts, body) = request.into_parts();
-    let request = request_of(&parts, &body);
     let (receipt, hash, carried) = {
         let mut entry = shared.entry.borrow_mut();
         let (receipt, hash) = shared.hub.witness(&request, &mut entry, 0, false, now);
@@ -66,7 +42,7 @@ pub(super) async fn serve(
         carried,
     };
     // Lost: the client has reset the stream or gone, or a fault has done what it should.
-    let _ = arrival.respond(&shared, pending, body, respond).await;
+    let _ = arrival.respond(&shared, pending, &mut exchange).await;
 }
 
 /// A request that the ledger has counted.
@@ -87,16 +63,15 @@ impl Arrival {
         self,
         shared: &Shared,
         mut pending: Unanswered,
-        mut body: RecvStream,
-        mut respond: SendResponse<Bytes>,
+        exchange: &mut impl Exchange,
     ) -> Result<(), Lost> {
-        if shared.options.refuse_first && self.is_first(pending.receipt) {
-            respond.send_reset(Reason::REFUSED_STREAM);
+        if shared.refuse_first && self.is_first(pending.receipt) {
+            exchange.reset(Reset::Refused);
             return Err(Lost);
         }
         let fault = shared.hub.deal(&self.request);
         let received = match self.request.reads_body(fault) {
-            true => read(&mut body, Collected::new(self.request.route.keep())).await?,
+            true => read(exchange, Collected::new(self.request.route.keep())).await?,
             false => Received::default(),
         };
         let reply = Reply {
@@ -114,13 +89,13 @@ impl Arrival {
         };
         let mut held = reply.held(known, &received, Instant::now());
         pending.receipt = held.receipt;
-        hold(&shared.hub, &mut held, &mut respond).await?;
+        hold(&shared.hub, &mut held, exchange).await?;
         if let Some(receipt) = held.receipt {
             // The bytes of the body are counted as they are written.
             let mut ledger = shared.hub.ledger.borrow_mut();
             ledger.released(receipt, 0, Instant::now());
         }
-        response::send(shared, held.response, is_head, held.after, respond).await?;
+        response::send(shared, held.response, is_head, held.after, exchange).await?;
         pending.responded();
         Ok(())
     }
@@ -144,7 +119,7 @@ impl Drop for Unanswered {
 }
 
 /// The request in the form of HTTP/1.1.
-fn request_of(parts: &Parts, body: &RecvStream) -> Request {
+pub(crate) fn request_of(parts: &Parts, has_body: bool, version: u8) -> Request {
     let target = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let route = route::of(target);
     let accept = parts.headers.get("accept");
@@ -156,14 +131,13 @@ fn request_of(parts: &Parts, body: &RecvStream) -> Request {
         is_head: parts.method == http::Method::HEAD,
         is_get: parts.method == http::Method::GET,
         accepts_json: json,
-        framing: if body.is_end_stream() {
-            Framing::None
-        } else {
-            Framing::Chunked
+        framing: match has_body {
+            true => Framing::Chunked,
+            false => Framing::None,
         },
         expects_continue: false,
         after: After::Keep,
-        version: 2,
+        version,
         detail: route
             .needs_detail()
             .then(|| Box::new(detail(parts, target))),
@@ -187,26 +161,23 @@ fn detail(parts: &Parts, target: &str) -> Detail {
     }
 }
 
-async fn read(body: &mut RecvStream, mut collected: Collected) -> Result<Received, Lost> {
-    while let Some(data) = body.data().await {
-        let data = data?;
+async fn read(exchange: &mut impl Exchange, mut collected: Collected) -> Result<Received, Lost> {
+    while let Some(data) = exchange.receive().await? {
         collected.add(&data);
         if collected.is_too_long() {
             return Err(Lost);
         }
-        body.flow_control().release_capacity(data.len())?;
     }
-    body.trailers().await?;
     Ok(collected.finish())
 }
 
 /// Waits for what holds the response, unless the client gives the stream up.
-async fn hold(hub: &Hub, held: &mut Held, respond: &mut SendResponse<Bytes>) -> Result<(), Lost> {
+async fn hold(hub: &Hub, held: &mut Held, exchange: &mut impl Exchange) -> Result<(), Lost> {
     poll_fn(|context| {
         if held.is_ready(hub, Instant::now()) {
             return Poll::Ready(Ok(()));
         }
-        if respond.poll_reset(context).is_ready() {
+        if exchange.poll_given_up(context).is_ready() {
             if let Hold::Gate(ticket) = held.hold {
                 hub.gate.leave(ticket);
             }

@@ -1,15 +1,11 @@
 //! Sends a response on a stream, within the client's windows.
 
-use std::future::poll_fn;
 use std::time::Instant;
 
 use bytes::Bytes;
-use h2::SendStream;
-use h2::server::SendResponse;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
-use super::stream::Lost;
-use super::{Shared, fault};
+use super::{Exchange, Lost, Shared, fault};
 use crate::held::{Response, Small};
 use crate::hub::Hub;
 use crate::request::After;
@@ -18,25 +14,21 @@ use crate::script::{Item, Script};
 use crate::source::Source;
 use crate::stream::Kind;
 
-/// A stream whose body is to be sent.
-pub(super) type Sender = SendStream<Bytes>;
-
 /// Sends the whole response. Most faults end as a lost response.
 pub(super) async fn send(
     shared: &Shared,
     response: Response,
     is_head: bool,
     after: After,
-    mut respond: SendResponse<Bytes>,
+    exchange: &mut impl Exchange,
 ) -> Result<(), Lost> {
     let hub = &shared.hub;
     // A body that HTTP/1.1 ends by closing the connection ends with its stream here.
     let mut ends = after == After::Close;
-    let id = respond.stream_id().as_u32();
     match response {
-        Response::Item(script, item) => self::item(hub, respond, &script, item).await?,
+        Response::Item(script, item) => self::item(hub, exchange, &script, item).await?,
         Response::Rest(..) => return Err(Lost), // responses are cut over HTTP/1.1 only
-        Response::Small(small) => self::small(hub, respond, *small).await?,
+        Response::Small(small) => self::small(hub, exchange, *small).await?,
         Response::Stream(stream) => match stream.kind {
             Kind::Body(length, source) => {
                 ends &= length != Length::Silent;
@@ -45,16 +37,16 @@ pub(super) async fn send(
                     Length::Chunked | Length::Silent => None,
                 };
                 let head = head(hub, 200, stream.content_type, &stream.fields, length)?;
-                let mut sender = respond.send_response(head, is_head)?;
+                exchange.head(head, is_head).await?;
                 if !is_head {
-                    pour(hub, &mut sender, source).await?;
+                    pour(hub, exchange, source).await?;
                 }
             }
-            Kind::Fault(fault) => return fault::play(shared, fault, respond).await,
+            Kind::Fault(fault) => return fault::play(shared, fault, exchange).await,
         },
     }
     if ends {
-        shared.control.go_away(id);
+        exchange.go_away();
     }
     Ok(())
 }
@@ -62,16 +54,16 @@ pub(super) async fn send(
 /// Sends the response to a request of a round.
 async fn item(
     hub: &Hub,
-    mut respond: SendResponse<Bytes>,
+    exchange: &mut impl Exchange,
     script: &Script,
     item: Item,
 ) -> Result<(), Lost> {
     let (content_type, fields, body) = script.body(item, &hub.date, Instant::now());
     let head = head(hub, 200, content_type, &fields, Some(body.len() as u64))?;
     let decoded = script.decoded(item, &body);
-    let mut sender = respond.send_response(head, item.is_head)?;
+    exchange.head(head, item.is_head).await?;
     if !item.is_head {
-        send_all(&mut sender, body.into(), true, |_| ()).await?;
+        exchange.data(body.into(), true, |_| ()).await?;
         hub.ledger.borrow_mut().wrote_body(decoded, false);
     }
     Ok(())
@@ -79,7 +71,7 @@ async fn item(
 
 pub(super) async fn small(
     hub: &Hub,
-    respond: SendResponse<Bytes>,
+    exchange: &mut impl Exchange,
     small: Small,
 ) -> Result<(), Lost> {
     let silent = is_bodiless(small.status);
@@ -89,22 +81,22 @@ pub(super) async fn small(
         std::borrow::Cow::Borrowed(bytes) => Bytes::from_static(bytes),
         std::borrow::Cow::Owned(bytes) => bytes.into(),
     };
-    whole(hub, respond, head, silent || small.is_head, body).await
+    whole(hub, exchange, head, silent || small.is_head, body).await
 }
 
 async fn whole(
     hub: &Hub,
-    mut respond: SendResponse<Bytes>,
+    exchange: &mut impl Exchange,
     head: http::Response<()>,
     silent: bool,
     body: Bytes,
 ) -> Result<(), Lost> {
     let silent = silent || body.is_empty();
-    let mut sender = respond.send_response(head, silent)?;
+    exchange.head(head, silent).await?;
     if silent {
         return Ok(());
     }
-    data(hub, &mut sender, body, true).await
+    data(hub, exchange, body, true).await
 }
 
 /// The head of a response.
@@ -132,50 +124,29 @@ pub(super) fn head(
 /// Sends bytes of a body as the windows allow, and counts them.
 pub(super) async fn data(
     hub: &Hub,
-    sender: &mut Sender,
+    exchange: &mut impl Exchange,
     bytes: Bytes,
     ends: bool,
 ) -> Result<(), Lost> {
     let count = |sent| hub.ledger.borrow_mut().wrote_body(sent, false);
-    send_all(sender, bytes, ends, count).await
-}
-
-async fn send_all(
-    sender: &mut Sender,
-    mut bytes: Bytes,
-    ends: bool,
-    count: impl Fn(usize),
-) -> Result<(), Lost> {
-    while !bytes.is_empty() {
-        sender.reserve_capacity(bytes.len());
-        let capacity = match sender.capacity() {
-            0 => poll_fn(|context| sender.poll_capacity(context))
-                .await
-                .ok_or(Lost)??,
-            free => free,
-        };
-        let piece = bytes.split_to(capacity.min(bytes.len()));
-        count(piece.len());
-        sender.send_data(piece, ends && bytes.is_empty())?;
-    }
-    Ok(())
+    exchange.data(bytes, ends, count).await
 }
 
 /// Sends a body piece by piece as it is made, and ends the stream.
-async fn pour(hub: &Hub, sender: &mut Sender, mut source: Source) -> Result<(), Lost> {
+async fn pour(hub: &Hub, exchange: &mut impl Exchange, mut source: Source) -> Result<(), Lost> {
     while let Some(piece) = source.next() {
         if let Some(pause) = piece.pause {
             hub.timer.sleep_until(Instant::now() + pause).await;
         }
-        data(hub, sender, piece.bytes, false).await?;
+        data(hub, exchange, piece.bytes, false).await?;
     }
     match source.trailer() {
         Some((name, value)) => {
             let mut trailers = HeaderMap::new();
             let name = http::HeaderName::from_bytes(name.as_bytes()).map_err(http::Error::from)?;
             trailers.insert(name, HeaderValue::from(value));
-            Ok(sender.send_trailers(trailers)?)
+            exchange.trailers(trailers).await
         }
-        None => Ok(sender.send_data(Bytes::new(), true)?),
+        None => exchange.data(Bytes::new(), true, |_| ()).await,
     }
 }
