@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hecaton_test_server::{Http2, Options, Tls};
+use hecaton_test_server::{Http2, Http3, Options, Tls};
 use serde_json::Value;
 
 use super::{Hello, Verify};
@@ -18,14 +18,19 @@ pub fn server(load: &Load) -> Options {
             ..Tls::default()
         }),
         http2: load.http2.then(Http2::default),
+        http3: load.http3.then(Http3::default),
         ..Options::default()
     }
 }
 
 /// The optional keys of `prepare` that a load needs.
 pub(super) fn optional_keys(load: &Load) -> BTreeMap<String, Value> {
-    let version = load.http2.then(|| ("http".into(), "2".into()));
-    version.into_iter().collect()
+    let version = match (load.http2, load.http3) {
+        (true, _) => "2",
+        (_, true) => "3",
+        _ => return BTreeMap::new(),
+    };
+    BTreeMap::from([("http".into(), version.into())])
 }
 
 /// How a driver verifies bodies.
@@ -48,8 +53,12 @@ pub(super) fn objection(hello: &Hello, load: &Load) -> Option<&'static str> {
         ),
         (load.tls && !hello.tls, "does not support https"),
         (
-            load.http2 && !hello.can_http2(),
+            load.http2 && !hello.can_http("2"),
             "cannot send requests over HTTP/2",
+        ),
+        (
+            load.http3 && !hello.can_http("3"),
+            "cannot send requests over HTTP/3",
         ),
         (
             load.job == Job::Gzip && !hello.verify.contains(&Verify::Gzip),

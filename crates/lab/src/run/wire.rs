@@ -67,9 +67,9 @@ impl Hello {
         said.any(|known| *known == word)
     }
 
-    /// Whether its client can do HTTP/2.
-    pub fn can_http2(&self) -> bool {
-        self.http.iter().any(|known| known == "2")
+    /// Whether its client can do this version of HTTP.
+    pub fn can_http(&self, version: &str) -> bool {
+        self.http.iter().any(|known| known == version)
     }
 }
 

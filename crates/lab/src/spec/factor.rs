@@ -31,7 +31,7 @@ pub const FACTORS: [Factor; 11] = [
     Factor { name: "", set: UNSET, words: |load, _| load.round_trip_ms.map(|trip| format!("round trip {trip} ms")), side: |_| None, joins: |_| () },
     Factor { name: "delay", set: delay, words: |load, usual| (load.delay != usual.delay).then(|| format!("delay {}", load.delay)), side: |load| Some(format!("delay {}", load.delay)), joins: |load| load.delay = Load::PLAIN.delay },
     Factor { name: "tls", set: |load, text| switch(text).map(|on| load.tls = on), words: |load, usual| (load.tls && !usual.tls).then(|| "TLS".into()), side: |load| Some(format!("tls {}", on(load.tls))), joins: |load| load.tls = false },
-    Factor { name: "http", set: version, words: |load, _| load.http2.then(|| "HTTP/2".into()), side: |load| Some(if load.http2 { "HTTP/2" } else { "HTTP/1.1" }.into()), joins: |load| load.http2 = false },
+    Factor { name: "http", set: version, words: |load, _| load.shares_connections().then(|| load.version().into()), side: |load| Some(load.version().into()), joins: |load| (load.http2, load.http3) = (false, false) },
     Factor { name: "resumption", set: |load, text| switch(text).map(|on| load.no_resumption = !on), words: |load, _| load.no_resumption.then(|| "whole handshakes".into()), side: |load| Some(format!("resumption {}", on(!load.no_resumption))), joins: |load| load.no_resumption = false },
     Factor { name: "keepalive", set: |load, text| switch(text).map(|on| load.keepalive = on), words: |load, _| (!load.keepalive).then(|| "a new connection each".into()), side: |load| Some(format!("keepalive {}", on(load.keepalive))), joins: |load| load.keepalive = true },
     Factor { name: "job", set: job, words: |load, usual| (load.job != usual.job && !load.job.is_plain()).then(|| job_words(load.job).into()), side: |load| Some(format!("job {}", load.job.name())), joins: |load| load.job = Job::Plain },
@@ -140,10 +140,11 @@ fn job(load: &mut Load, text: &str) -> Result<(), String> {
 }
 
 fn version(load: &mut Load, text: &str) -> Result<(), String> {
-    load.http2 = match text {
-        "1.1" => false,
-        "2" => true,
-        _ => return Err(format!("is 1.1 or 2, not `{text}`")),
+    (load.http2, load.http3) = match text {
+        "1.1" => (false, false),
+        "2" => (true, false),
+        "3" => (false, true),
+        _ => return Err(format!("is 1.1, 2 or 3, not `{text}`")),
     };
     Ok(())
 }

@@ -30,6 +30,9 @@ pub struct Load {
     /// Whether requests are sent over HTTP/2, which TLS negotiates; absent means HTTP/1.1.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub http2: bool,
+    /// Whether requests are sent over HTTP/3; absent means no.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub http3: bool,
     /// Whether each TLS handshake is whole, because the test server resumes no session; absent means no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_resumption: bool,
@@ -109,6 +112,7 @@ impl Load {
         delay: Delay::None,
         tls: false,
         http2: false,
+        http3: false,
         no_resumption: false,
         round_trip_ms: None,
         mode: None,
@@ -125,6 +129,7 @@ impl Load {
         Load {
             keepalive: true,
             http2: false,
+            http3: false,
             requests: self.requests.filter(|_| self.mode.is_some()),
             job: Job::Plain,
             ..self
@@ -161,7 +166,16 @@ impl Load {
 
     /// Whether several requests are in flight on a connection at once.
     pub fn shares_connections(&self) -> bool {
-        self.http2
+        self.http2 || self.http3
+    }
+
+    /// The version of HTTP that it requires.
+    pub fn version(&self) -> &'static str {
+        match (self.http3, self.http2) {
+            (true, _) => "HTTP/3",
+            (false, true) => "HTTP/2",
+            (false, false) => "HTTP/1.1",
+        }
     }
 
     /// Why no client can be measured under it, in a sentence with what to do.
@@ -176,8 +190,12 @@ impl Load {
                 "http=2 is negotiated by TLS, and there is none; add tls=on",
             ),
             (
-                self.http2 && !self.keepalive,
-                "http=2 shares connections, and keepalive=off requires one for each request; leave one of them out",
+                self.http3 && !self.tls,
+                "http=3 is encrypted by TLS; add tls=on",
+            ),
+            (
+                self.shares_connections() && !self.keepalive,
+                "http=2 and http=3 share connections, and keepalive=off requires one for each request; leave one of them out",
             ),
         ];
         let found = contradictions.into_iter().find(|(are, _)| *are);

@@ -37,19 +37,20 @@ pub(super) fn too_few_in_flight(round: &Round) -> Option<String> {
     })
 }
 
-/// Over HTTP/2 requests cost a client something else than over HTTP/1.1, and over HTTP/1.0 it need read neither chunks nor
-/// interim responses.
+/// Each version of HTTP costs a client something else, and over HTTP/1.0 it need read neither chunks nor interim
+/// responses.
 pub(super) fn over_another_version(round: &Round) -> Option<String> {
-    let shares = round.cell.load.shares_connections();
-    let required = if shares { "HTTP/2" } else { "HTTP/1.1" };
+    let required = round.cell.load.version();
     find_interval(round, |interval, part| {
-        let (old, two) = (interval.over_http1_0, interval.over_http2);
-        let other = match shares {
-            true => ("HTTP/1.1", interval.requests.saturating_sub(two + old)),
-            false => ("HTTP/2", two),
-        };
-        let came = [("HTTP/1.0", old), other];
-        let (version, others) = came.into_iter().find(|(_, others)| *others > 0)?;
+        let known = [
+            ("HTTP/1.0", interval.over_http1_0),
+            ("HTTP/2", interval.over_http2),
+            ("HTTP/3", interval.over_http3),
+        ];
+        let sum: u64 = known.iter().map(|(_, count)| count).sum();
+        let rest = ("HTTP/1.1", interval.requests.saturating_sub(sum));
+        let mut came = known.into_iter().chain([rest]);
+        let (version, others) = came.find(|(name, others)| *name != required && *others > 0)?;
         Some(format!(
             "{} of {} came over {version}{part}, though {required} was required",
             count(others),

@@ -28,14 +28,14 @@ use failure::{
 };
 use idle::{ends, is_idle};
 use pace::keeps_a_rate;
-use secure::{supports_http2, supports_tls};
+use secure::{supports_http2, supports_http3, supports_tls};
 use work::{MOST, claims_what_was_seen, keeps_in_flight, times_some, verifies};
 
 /// A promise in words, and the function that tries it.
 pub type Promise = (&'static str, fn(&Check<'_>) -> Result<()>);
 
 /// Every promise, in the order in which they are tried.
-pub const PROMISES: [Promise; 21] = [
+pub const PROMISES: [Promise; 22] = [
     ("says hello", |check| check.with_process(|_| Ok(()))),
     (
         "refuses an unknown command with `unsupported`",
@@ -62,6 +62,10 @@ pub const PROMISES: [Promise; 21] = [
     (
         "7 in flight over HTTP/2, if it says that it can: the same",
         supports_http2,
+    ),
+    (
+        "7 in flight over HTTP/3, if it says that it can: the same",
+        supports_http3,
     ),
     (
         "at a rate, if it says that it can: each request is sent when it is due, and its latency counts from then",

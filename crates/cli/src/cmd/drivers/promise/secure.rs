@@ -1,4 +1,4 @@
-//! https and HTTP/2 over it: what a driver does, and whom it trusts.
+//! https, and HTTP/2 and HTTP/3 over it: what a driver does, and whom it trusts.
 
 use anyhow::{Context, Result};
 use hecaton_lab::plan::Load;
@@ -48,14 +48,26 @@ fn refuses(check: &Check<'_>, certificate: Certificate, right_authority: bool) -
 
 /// HTTP/2 is negotiated by TLS; the server's log says over which version each request came.
 pub(super) fn supports_http2(check: &Check<'_>) -> Result<()> {
-    let knows = |process: &mut DriverProcess| Ok(process.hello.can_http2());
-    if !check.with_process(knows)? {
-        return Ok(());
-    }
     let http2 = Load {
-        tls: true,
         http2: true,
         ..Load::PLAIN
     };
-    keeps_in_flight(check, MOST, http2)
+    supports(check, "2", http2)
+}
+
+/// HTTP/3 as HTTP/2.
+pub(super) fn supports_http3(check: &Check<'_>) -> Result<()> {
+    let http3 = Load {
+        http3: true,
+        ..Load::PLAIN
+    };
+    supports(check, "3", http3)
+}
+
+fn supports(check: &Check<'_>, version: &str, load: Load) -> Result<()> {
+    let knows = |process: &mut DriverProcess| Ok(process.hello.can_http(version));
+    if !check.with_process(knows)? {
+        return Ok(());
+    }
+    keeps_in_flight(check, MOST, Load { tls: true, ..load })
 }
