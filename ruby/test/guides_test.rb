@@ -1,11 +1,10 @@
 # Every program in the guides runs, and prints what is said here.
 require "test_helper"
-require "open3"
-require "tmpdir"
+require "documents"
 
 class GuidesTest < ServerTest
-  DOCS = File.expand_path("../../docs", __dir__)
-  LIB = File.expand_path("../lib", __dir__)
+  # They need a checkout anyway, so they run on the lab's server alone. All others run on the tutorial's too.
+  OF_THE_LAB = %w[measuring-your-service fetch].freeze
   PRINTED = {
     "concurrency" => ["100\n", nil],
     "timeouts" => ["200\n", "first_byte\ntrue\n", "[200, 200]\n"],
@@ -21,12 +20,13 @@ class GuidesTest < ServerTest
 
   PRINTED.each do |page, printed|
     define_method("test_the_programs_of_#{page}_print_what_they_should") do
-      real_server = TestServer.new
-      programs = File.read("#{DOCS}/#{page}.md").scan(/^```ruby\n(.*?)^```$/m).flatten
+      servers = [real_server = TestServer.new]
+      servers << Documents::TutorialServer.shared unless OF_THE_LAB.include?(page)
+      programs = Documents.programs("docs/#{page}.md")
       # nil: a part of a program, which is not run.
       assert_equal(printed.size, programs.size)
       programs.zip(printed) do |program, expected|
-        assert_equal(expected, run_program(program, real_server.url)) if expected
+        servers.each { |server| assert_equal(expected, run_program(program, server.url)) } if expected
       end
     ensure
       real_server.stop
@@ -37,7 +37,7 @@ class GuidesTest < ServerTest
 
   def run_program(program, url)
     said, complaints, status = Dir.mktmpdir do |folder|
-      Open3.capture3({ "HECATON_BINARY" => TestServer::WITH_FETCH }, RbConfig.ruby, "-w", "-I#{LIB}", "-",
+      Open3.capture3({ "HECATON_BINARY" => TestServer::WITH_FETCH }, RbConfig.ruby, "-w", "-I#{Documents::LIB}", "-",
         stdin_data: program.gsub("http://127.0.0.1:8080", url), chdir: folder)
     end
     assert_predicate status, :success?, complaints
