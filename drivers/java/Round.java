@@ -18,6 +18,7 @@ final class Round {
   private final Map<String, Long> errors = new TreeMap<>();
   private final Map<Long, Long> latencies = new HashMap<>();
   private long done, bytes, sum;
+  private String firstError = "";
 
   Round(Job job, long first, long count, long every, Pace pace) {
     this.job = job;
@@ -37,9 +38,9 @@ final class Round {
         if (response.status() / 100 != 2) throw new IllegalStateException("status " + response.status());
         done(response.body().length, checkValue(response.body()), n % every == 0 ? start : 0);
       } catch (IllegalStateException status) {
-        failed(status.getMessage());
+        failed(status.getMessage(), status.getMessage());
       } catch (Exception error) {
-        failed(error.getClass().getName());
+        failed(error.getClass().getName(), error.toString());
       }
     }
   }
@@ -72,10 +73,13 @@ final class Round {
     return us >> shift << shift;
   }
 
-  private synchronized void failed(String kind) { errors.merge(kind, 1L, Long::sum); }
+  private synchronized void failed(String kind, String message) {
+    if (errors.isEmpty()) firstError = message;
+    errors.merge(kind, 1L, Long::sum);
+  }
 
   synchronized Map<String, Object> reply() {
-    return Map.of("done", done, "errors", count - done, "errors_by", errors, "bytes", bytes, "sum", sum & 0xffffffffL,
+    return Map.of("done", done, "errors", count - done, "errors_by", errors, "first_error", firstError, "bytes", bytes, "sum", sum & 0xffffffffL,
         "lat_us", latencies.entrySet().stream().map(time -> List.of(time.getKey(), time.getValue())).toList());
   }
 }

@@ -16,6 +16,7 @@ async function go (job, send, command) {
   const end = command.first + command.count
   const pace = paceOf(command)
   let [next, untimed, done, bytes, sum] = [command.first, 0, 0, 0, 0]
+  let firstError
 
   const loop = async () => {
     while (next !== end) {
@@ -35,11 +36,12 @@ async function go (job, send, command) {
       } catch (error) {
         const kind = error.code ?? error.cause?.code ?? error.message
         errors[kind] = (errors[kind] ?? 0) + 1
+        firstError ??= String(error.cause ?? error)
       }
     }
   }
   await Promise.all(Array.from({ length: job.concurrency }, loop))
-  return { ok: true, done, errors: command.count - done, errors_by: errors, bytes, sum, lat_us: [...latencies] }
+  return { ok: true, done, errors: command.count - done, errors_by: errors, first_error: firstError, bytes, sum, lat_us: [...latencies] }
 }
 
 // Counts microseconds to eight significant bits, rounded down.

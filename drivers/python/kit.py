@@ -55,6 +55,7 @@ class Round:  # One `go`.
         self.job, self.lock, self.untimed = job, threading.Lock(), 0
         self.first, self.pace = command["first"], Pace(command) if "rate" in command else None
         self.next, self.end, self.every = command["first"], command["first"] + command["count"], command["lat_every"]
+        self.first_error = None
         self.done_count, self.bytes, self.sum, self.errors, self.latencies = (
             0,
             0,
@@ -90,9 +91,11 @@ class Round:  # One `go`.
                 shift = max(micros.bit_length() - 8, 0)  # to eight significant bits, rounded down
                 self.latencies[micros >> shift << shift] += 1
 
-    def failed(self, kind):
+    def failed(self, kind):  # The kind of a failure in a few words, or its exception.
+        name = kind if isinstance(kind, str) else type(kind).__name__
         with self.lock:
-            self.errors[kind if isinstance(kind, str) else type(kind).__name__] += 1
+            self.errors[name] += 1
+            self.first_error = self.first_error or (name if name == kind else f"{name}: {kind}")
 
     def reply(self):
         return {
@@ -100,6 +103,7 @@ class Round:  # One `go`.
             "done": self.done_count,
             "errors": self.errors.total(),
             "errors_by": self.errors,
+            "first_error": self.first_error,
             "bytes": self.bytes,
             "sum": self.sum & 0xFFFFFFFF,
             "lat_us": list(self.latencies.items()),

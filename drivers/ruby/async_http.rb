@@ -29,7 +29,7 @@ class AsyncHttpDriver
         response = @client.public_send(@job.method.downcase, URI(url).request_uri, @job.headers)
         round.done(response.status, response.read.to_s, taken)
       rescue StandardError => error
-        round.failed(error.class)
+        round.failed(error)
       end
     end
   end

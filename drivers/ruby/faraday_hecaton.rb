@@ -31,7 +31,7 @@ class FaradayHecatonDriver
 
     @faraday.run_request(@job.method.downcase.to_sym, url, nil, @job.headers).on_complete do |env|
       error = env[:hecaton_error]
-      error ? round.failed(error.class) : round.done(env.status, env.body, taken)
+      error ? round.failed(error) : round.done(env.status, env.body, taken)
       send_next(round)
     end
   end

@@ -38,7 +38,7 @@ class HecatonDriver
       if (response = outcome.response)
         round.done(response.status, response.body, taken)
       else
-        round.failed(outcome.error.class)
+        round.failed(outcome.error)
       end
       send_next(round, batch)
     end

@@ -76,9 +76,15 @@ module Kit
 
     # The check value of a document, plus the numbers of all its records.
     private def value(page) = page["token"].hex + page["records"].sum { |record| record["numbers"] }
-    def failed(kind) = @errors[kind.to_s] += 1
 
-    def reply = { done: @done, errors: @errors.values.sum, errors_by: @errors, bytes: @bytes,
+    # Counts a failure: its kind in a few words, or its exception.
+    def failed(kind)
+      name, kind = kind.class.to_s, "#{kind.class}: #{kind.message}" if kind.is_a?(Exception)
+      @first_error ||= kind.to_s.scrub
+      @errors[name || kind.to_s] += 1
+    end
+
+    def reply = { done: @done, errors: @errors.values.sum, errors_by: @errors, first_error: @first_error, bytes: @bytes,
                   sum: @sum & 0xffffffff, lat_us: @latencies.to_a }
     private def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
     # Microseconds to eight significant bits, rounded down.

@@ -37,11 +37,11 @@ module Kit
       end
     end
 
-    # The status and the body; when there is none, the kind of the failure.
+    # The status and the body; when there is none, the error.
     def outcome(session, url)
       perform(session, url)
     rescue StandardError => error
-      error.class
+      error
     end
 
     def shut(_session) = nil

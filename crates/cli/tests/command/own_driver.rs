@@ -74,3 +74,26 @@ fn the_drivers_of_the_page_can_be_audited() {
         assert_eq!(lines, 2, "{}", audited.stdout);
     }
 }
+
+/// A mistake of a newcomer: the class of its exception alone would say nothing.
+#[test]
+fn the_message_of_an_exception_in_a_driver_is_shown() {
+    let folder = clients();
+    let program = folder.path().join("mine.py");
+    let driver = std::fs::read_to_string(&program).unwrap();
+    let wrong = driver.replace("connection.getresponse()", "connection.get_response()");
+    assert_ne!(driver, wrong);
+    std::fs::write(&program, wrong).unwrap();
+    let message = "AttributeError: 'HTTPConnection' object has no attribute 'get_response'";
+    let checked = hecaton_with(folder.path(), "drivers check mine");
+    assert!(checked.stdout.contains(message), "{}", checked.stdout);
+    let out = folder.path().join("run");
+    let line = "sweep mine -c 2 -b 133 -d 0 --rounds 1 --time 50ms --quiet --out";
+    let swept = hecaton_with(folder.path(), &format!("{line} {}", out.display()));
+    swept.assert(1, &[]);
+    assert!(
+        swept.stdout.contains("AttributeError: 'HTTP"),
+        "{}",
+        swept.stdout
+    );
+}

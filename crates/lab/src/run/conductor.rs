@@ -12,8 +12,8 @@ use super::servers::Servers;
 use super::service::Late;
 use super::trial::Runner;
 use super::{
-    BesideRound, Driver, DriverError, Elsewhere, Hello, Later, Limits, Pinning, Round, Seen, Start,
-    Work, effect,
+    BesideRound, Claim, Driver, DriverError, Elsewhere, Hello, Later, Limits, Pinning, Round, Seen,
+    Start, Work, effect,
 };
 use crate::plan::{Cell, ServiceTime, ToDo, Trial, later, trials};
 use crate::spec::{BASELINE_LOADER, Manifest, Skill, Sweep, Target, Usage};
@@ -185,9 +185,9 @@ impl Session<'_> {
             (self.observe)(Event::Ready(start_of(&driver, invocation, boot, first)))?;
         }
         if let Target::Foreign { .. } = self.sweep.target
-            && let Some(kind) = runner.try_service(&mut driver)?
+            && let Some(failed) = runner.try_service(&mut driver)?
         {
-            return self.give_up(name, &kind);
+            return self.give_up(name, &failed);
         }
         if let Some(time) = runner.time_service(&mut driver)? {
             (self.observe)(Event::ServiceTimed(time))?;
@@ -200,7 +200,7 @@ impl Session<'_> {
 
     /// A client whose tries at one's own service all failed. A status is the service's, and ends the run: the others
     /// would get it too.
-    fn give_up(&mut self, client: &str, kind: &str) -> Result<()> {
+    fn give_up(&mut self, client: &str, failed: &Claim) -> Result<()> {
         let Target::Foreign {
             method,
             url,
@@ -210,6 +210,7 @@ impl Session<'_> {
         else {
             return Ok(());
         };
+        let kind = failed.kind();
         // The baseline loader reports no number.
         if let Some(status) = kind.strip_prefix("status") {
             let status = match status.trim() {
@@ -234,7 +235,8 @@ impl Session<'_> {
         let why = format!("{client} gets no response from {url} ({kind}){https}");
         let mut others = self.sweep.clients.iter();
         if others.all(|known| self.gone.contains(&known.client)) {
-            bail!(why);
+            // On the terminal alone: a message may quote the value of a header field, which is written nowhere.
+            bail!("{why}{}", failed.first_failure());
         }
         (self.observe)(Event::LeftOut(why))
     }

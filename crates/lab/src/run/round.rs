@@ -19,6 +19,10 @@ pub struct Claim {
     /// Failures by kind, in the driver's words.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors_by: BTreeMap<String, u64>,
+    /// The first failure with its message, if that says more than its kind. Absent at a service of the user's own, because a message may quote the value of
+    /// a header field, which is written nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_error: Option<String>,
     /// Bytes of bodies read.
     pub bytes: u64,
     /// The checksum: the sum of the check values of all bodies, modulo 2³².
@@ -26,6 +30,27 @@ pub struct Claim {
     /// Latencies in microseconds: of all requests that were to be timed, in buckets.
     #[serde(default)]
     pub latencies_us: Times,
+}
+
+/// The most characters of a failure's message that are shown.
+const MESSAGE: usize = 200;
+
+impl Claim {
+    /// A kind of its failures, in the driver's words.
+    pub fn kind(&self) -> &str {
+        let kind = self.errors_by.keys().next();
+        kind.map_or("without a word", String::as_str)
+    }
+
+    /// The first failure with its message, as the end of a sentence; empty if the driver gives none.
+    pub fn first_failure(&self) -> String {
+        let first = self.first_error.as_ref();
+        first.map_or_else(String::new, |text| {
+            let end = text.char_indices().nth(MESSAGE);
+            let (shown, dots) = end.map_or((text.as_str(), ""), |(end, _)| (&text[..end], "…"));
+            format!("; the first: {shown}{dots}")
+        })
+    }
 }
 
 /// The work of a driver's processes between its last round and this one, and until it is stopped: they get ready and are

@@ -225,6 +225,8 @@ pub struct GoReply {
     errors: u64,
     #[serde(default)]
     errors_by: BTreeMap<String, u64>,
+    #[serde(default)]
+    first_error: Option<String>,
     bytes: u64,
     sum: u32,
     #[serde(deserialize_with = "latencies")]
@@ -254,9 +256,11 @@ fn few(kinds: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
 
 impl From<GoReply> for Claim {
     fn from(reply: GoReply) -> Claim {
+        let says_more = |text: &String| !text.is_empty() && !reply.errors_by.contains_key(text);
         Claim {
             done: reply.done,
             errors: reply.errors,
+            first_error: reply.first_error.filter(says_more),
             errors_by: few(reply.errors_by),
             bytes: reply.bytes,
             sum: reply.sum,

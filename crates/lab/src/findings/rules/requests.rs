@@ -92,9 +92,10 @@ fn failures(round: &Round) -> Option<String> {
     };
     (claim.errors > turned_away(round)).then(|| {
         format!(
-            "{} of {} requests failed{kinds}",
+            "{} of {} requests failed{kinds}{}",
             count(claim.errors),
-            count(round.count)
+            count(round.count),
+            claim.first_failure()
         )
     })
 }
@@ -162,7 +163,7 @@ pub(super) fn foreign(round: &Round) -> Option<String> {
 pub(super) fn too_early(round: &Round) -> Option<String> {
     let interval = round.seen.as_ref().filter(|interval| interval.early > 0)?;
     Some(format!(
-        "{} of {} came before they were due, though they were to be sent at a rate of {} a second",
+        "{} of {} arrived before they were due, though they were to be sent at a rate of {} a second",
         count(interval.early),
         plural(interval.requests, "request"),
         figure(round.per_second.unwrap_or_default())

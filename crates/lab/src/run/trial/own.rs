@@ -7,6 +7,7 @@ use anyhow::Result;
 use super::requests::{REQUEST_TIMEOUT, drawn};
 use super::{Cell, Driver, Runner};
 use crate::plan::ServiceTime;
+use crate::run::Claim;
 use crate::run::extras::Files;
 use crate::run::service::{Late, Service};
 use crate::spec::Target;
@@ -42,12 +43,12 @@ impl<'a> Runner<'a> {
     }
 
     /// Tries one's own service with one request, or, where several take turns, with one of each. If all fail, tries up
-    /// to two times more, and returns the kind of the last failure if these fail too. A status from 400 to 499 would
-    /// come again, so it ends the tries.
+    /// to two times more, and returns the driver's account of the last failure if these fail too. A status from 400 to 499
+    /// would come again, so it ends the tries.
     ///
     /// # Errors
     /// When the driver does not do its part.
-    pub fn try_service(&mut self, driver: &mut Driver) -> Result<Option<String>> {
+    pub fn try_service(&mut self, driver: &mut Driver) -> Result<Option<Claim>> {
         let cell = self.some_cell(driver, 1);
         driver.prepare(&self.preparation(&cell))?;
         // Where several requests take turns, a single failure is no reason to end.
@@ -62,10 +63,8 @@ impl<'a> Runner<'a> {
                 self.service.check(logged.as_ref())?;
                 return Ok(None);
             }
-            let kind = claim.errors_by.into_keys().next();
-            let kind = kind.unwrap_or_else(|| "without a word".into());
-            let is_final = kind.starts_with("status 4");
-            failure = Some(kind);
+            let is_final = claim.kind().starts_with("status 4");
+            failure = Some(claim);
             if is_final {
                 break;
             }

@@ -131,8 +131,9 @@ pub(super) fn all_done(claim: &Claim, count: u64) -> Result<()> {
     };
     ensure!(
         claim.done == count,
-        "{} of {count} done; errors: {kinds}",
-        claim.done
+        "{} of {count} done; errors: {kinds}{}",
+        claim.done,
+        claim.first_failure()
     );
     Ok(())
 }
