@@ -130,7 +130,7 @@ fn who_breaks_is_rejected_and_the_others_are_measured_to_the_end() {
     assert!(floods["rejected"].is_null(), "{floods}");
     let says = floods["warnings"].to_string();
     assert!(
-        says.contains("MiB of error output, of which 8 are kept"),
+        says.contains("MiB of error output; 8 MiB are kept"),
         "{says}"
     );
     assert!(document["unfinished"].is_null());
@@ -343,7 +343,14 @@ fn a_missing_module_of_ones_own_driver_is_the_first_thing_that_is_said() {
         1,
         &[&format!("`hecaton drivers check mine --drivers {folder}`")],
     );
+    ending.assert(1, &["before its first word"]);
+    assert!(!ending.stderr.contains("cannot read"), "{}", ending.stderr);
+
+    let program = temporary.path().join("mine.py");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&program, mode).unwrap();
     if is_root() {
-        ending.assert(1, &["before its first word", "--trust mine"]);
+        let closed = format!("which cannot read {}", program.display());
+        sweep().assert(1, &["before its first word", &closed, "--trust mine"]);
     }
 }

@@ -45,7 +45,7 @@ const CHEATS: [(&str, &str); 3] = [
     ),
     (
         "uses-http-1.0",
-        "came over HTTP/1.0, though HTTP/1.1 was required",
+        "arrived over HTTP/1.0, though HTTP/1.1 was required",
     ),
 ];
 
@@ -156,14 +156,9 @@ fn no_driver_gets_the_user_of_the_lab_by_ending() {
     let (document, ending) = measured(line, "honest,exits-to-be-trusted");
     is_ranked(&document, "honest");
     let says = reason(&document, "exits-to-be-trusted");
+    assert!(says.contains("ended"), "{says}");
     if is_root() {
-        assert!(
-            says.contains("ended") && says.contains("--trust exits-to-be-trusted"),
-            "{says}"
-        );
         ending.assert(1, &["exits-to-be-trusted"]);
-    } else {
-        assert!(says.contains("ended"), "{says}");
     }
 }
 

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use super::cgroup::Group;
 use super::failure::Problem;
 use super::held::Held;
+use super::hidden::{Hidden, hidden};
 use super::lines::{LONGEST_LINE, Line};
 use super::process::Process;
 use super::wire::{self, Command, Envelope, GoReply};
@@ -56,6 +57,8 @@ pub struct Driver {
     argument: String,
     /// The name that it must give itself.
     reports: String,
+    /// A file that is hidden from the user that it runs as.
+    hidden: Option<Hidden>,
     core: Option<usize>,
     process: Process,
     last_id: u64,
@@ -88,20 +91,22 @@ impl Driver {
         limits: Limits,
     ) -> Result<Driver> {
         let user = if trusted { None } else { user::of_its_own()? };
-        let is_another = user.is_some();
+        let hidden = user.as_ref().and_then(|_| hidden(manifest));
         let process =
             Process::start(manifest, core, log, user, limits).map_err(|error| DriverError {
                 client: manifest.client.clone(),
                 argument: manifest.argument(),
                 command: "start".into(),
-                problem: Problem::NotStarted(error, is_another),
+                problem: Problem::NotStarted(error),
                 log: log.to_path_buf(),
                 last_words: String::new(),
+                hidden: hidden.clone(),
             })?;
         Ok(Driver {
             client: manifest.client.clone(),
             argument: manifest.argument(),
             reports: manifest.reports.clone().unwrap_or(manifest.client.clone()),
+            hidden,
             core,
             process,
             last_id: 0,
@@ -144,11 +149,11 @@ impl Driver {
 
     /// A driver that ends before its first word may only lack the right to read its files.
     fn ended_at_start(&self, mut error: anyhow::Error) -> anyhow::Error {
-        if let Some(DriverError { problem, .. }) = error.downcast_mut()
-            && let Problem::Ended(status) = problem
-            && self.process.user().is_some()
+        if let Some(failure) = error.downcast_mut::<DriverError>()
+            && let Problem::Ended(status) = &mut failure.problem
         {
-            *problem = Problem::EndedAtStart(std::mem::take(status));
+            failure.problem = Problem::EndedAtStart(std::mem::take(status));
+            failure.hidden.clone_from(&self.hidden);
         }
         error
     }
@@ -486,6 +491,7 @@ impl Driver {
             problem,
             log: self.process.log.path.clone(),
             last_words,
+            hidden: None,
         };
         error.into()
     }

@@ -1,10 +1,10 @@
 //! Failures of drivers, each as one sentence that says what to do.
 
 use std::fmt;
-use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::hidden::Hidden;
 use super::words::cause;
 
 /// Lines of a driver's last words that are shown.
@@ -25,14 +25,16 @@ pub struct DriverError {
     pub log: PathBuf,
     /// The end of that output, which may be long.
     pub last_words: String,
+    /// If it had a user of its own and did not start: a file that is hidden from that user.
+    pub hidden: Option<Hidden>,
 }
 
 /// How a driver failed.
 #[derive(Debug)]
 pub enum Problem {
-    /// It could not be started. True if it should have had a user of its own.
-    NotStarted(std::io::Error, bool),
-    /// Its process, which had a user of its own, ended before its first word.
+    /// It could not be started.
+    NotStarted(std::io::Error),
+    /// Its process ended before its first word.
     EndedAtStart(String),
     /// Its process ended.
     Ended(String),
@@ -51,18 +53,16 @@ impl DriverError {
     pub fn happened(&self) -> String {
         let command = &self.command;
         match &self.problem {
-            Problem::NotStarted(error, true) if error.kind() == ErrorKind::PermissionDenied => {
-                format!("cannot be started ({error}); {}", readable(&self.client))
+            Problem::NotStarted(error) => {
+                let missing = "`hecaton drivers` says what is missing";
+                let advice = self.advice().unwrap_or_else(|| missing.into());
+                format!("cannot be started ({error}); {advice}")
             }
             Problem::EndedAtStart(status) => {
-                let why = cause(&self.last_words).map_or_else(
-                    || format!("; {}", readable(&self.client)),
-                    |it| format!(": {it}"),
-                );
+                let advice = self.advice().map(|advice| format!("; {advice}"));
+                let why = cause(&self.last_words).map(|it| format!(": {it}"));
+                let why = why.or(advice).unwrap_or_default();
                 format!("ended ({status}) before its first word{why}")
-            }
-            Problem::NotStarted(error, _) => {
-                format!("cannot be started ({error}); `hecaton drivers` says what is missing")
             }
             Problem::Ended(status) => {
                 let why = cause(&self.last_words).map_or_else(String::new, |it| format!(": {it}"));
@@ -81,14 +81,12 @@ impl DriverError {
             ),
         }
     }
-}
 
-/// Advice for a driver that may lack the right to read its files.
-fn readable(client: &str) -> String {
-    format!(
-        "it runs as a user of its own, who must be able to read all of its files; make them readable for everybody, \
-         or accept with `--trust {client}` that it runs as you, unverified"
-    )
+    /// Advice if the driver lacks a file.
+    fn advice(&self) -> Option<String> {
+        let hidden = self.hidden.as_ref();
+        hidden.map(|hidden| hidden.advice(&self.client))
+    }
 }
 
 impl fmt::Display for DriverError {
@@ -102,10 +100,10 @@ impl fmt::Display for DriverError {
         for line in &lines[lines.len().saturating_sub(LAST_LINES)..] {
             write!(f, "\n  | {line}")?;
         }
-        if let Problem::EndedAtStart(_) = self.problem {
-            write!(f, "\n  {}", readable(&self.client))?;
+        match (&self.problem, self.advice()) {
+            (Problem::EndedAtStart(_), Some(advice)) => write!(f, "\n  {advice}"),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -16,6 +16,7 @@ mod fact;
 mod failure;
 mod gaps;
 mod held;
+mod hidden;
 mod install;
 mod launch;
 mod limits;
