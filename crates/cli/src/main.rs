@@ -15,6 +15,7 @@ mod terminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Command, CommandFactory as _, Parser, Subcommand};
 
 use crate::reading::Group;
@@ -30,12 +31,16 @@ struct Line {
         long,
         global = true,
         hide = true,
-        env = "HECATON_DRIVERS",
+        value_parser = OsStringValueParser::new().map(PathBuf::from),
+        env = DRIVERS,
         hide_env_values = true,
         value_name = "FOLDER"
     )]
     drivers: Vec<PathBuf>,
 }
+
+/// Names one more folder of clients.
+const DRIVERS: &str = "HECATON_DRIVERS";
 
 /// How the verbs are grouped in the help; every verb that is not hidden stands in one group.
 const GROUPS: [Group; 4] = [
@@ -124,7 +129,11 @@ fn command() -> Command {
 }
 
 fn main() -> ExitCode {
-    let line: Line = reading::line(command(), &GROUPS);
+    let mut line: Line = reading::line(command(), &GROUPS);
+    // An empty variable is like none.
+    if std::env::var_os(DRIVERS).is_some_and(|value| value.is_empty()) {
+        line.drivers.retain(|folder| folder != "");
+    }
     let result = match line.verb {
         Verb::Sweep(arguments) => cmd::sweep::run(&arguments, &line.drivers),
         Verb::Shootout(arguments) => cmd::shootout::run(&arguments, &line.drivers),

@@ -15,7 +15,7 @@ pub struct Group {
 const WORDS: [(&str, &str); 7] = [
     (
         "invalid digit found in string",
-        "it is not a whole number; write one as in 40",
+        "it is not a whole number; write its digits alone, as in 10000",
     ),
     (
         "cannot parse integer from empty string",

@@ -8,13 +8,15 @@ use anyhow::{Result, bail};
 use clap::Args;
 use console::Term;
 use hecaton_lab::findings::words::figure;
-use hecaton_lab::findings::{Row, Threshold};
+use hecaton_lab::findings::{Row, RowThreshold};
 use hecaton_lab::ledger::{Folder, holds_run};
 use hecaton_lab::measure::{self, Conditions, Measured, Progress};
 use hecaton_lab::plan::ServiceTime;
 use hecaton_lab::report::{self, View};
 use hecaton_lab::run::Elsewhere;
-use hecaton_lab::spec::{BASELINE_LOADER, Experiment, Usage, parse_duration, project_root};
+use hecaton_lab::spec::{
+    BASELINE_LOADER, Experiment, Manifest, Usage, parse_duration, project_root,
+};
 
 use crate::ending::Beyond;
 use crate::progress::{Progress as Bar, words};
@@ -39,10 +41,10 @@ pub struct Common {
     /// Print nothing but the result.
     #[arg(short = 'q', long)]
     pub quiet: bool,
-    /// Exit with status 3 if this is true of any client's row, such as 'p99 > 50ms'; may be repeated. Columns: p50,
-    /// p99, cpu, speed, memory, errors, duplicates.
+    /// Exit with status 3 if this is true of a row, as in 'p99 > 50ms'. 'typhoeus: p99 > 50ms' is about that client's
+    /// rows alone. May be repeated. Columns: p50, p99, cpu, speed, memory, errors, duplicates.
     #[arg(long, value_name = "LIMIT")]
-    pub fail_if: Vec<Threshold<Row>>,
+    pub fail_if: Vec<RowThreshold>,
     /// Clients, separated by commas, whose drivers may run as you when no other user can read their files. Their rows
     /// are unverified.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -134,6 +136,7 @@ impl Common {
 /// # Errors
 /// Whatever goes wrong first; what was measured until then remains.
 pub fn measure(experiment: &Experiment, common: &Common, csv: bool) -> Result<()> {
+    known(&common.fail_if, &experiment.sweep.clients)?;
     let conditions = common.conditions(common.folder(experiment.kind.verb())?)?;
     let mut bar = Bar::new(0, true);
     let measured = measure::measure(experiment, &conditions, &mut |event| match event {
@@ -161,11 +164,22 @@ pub fn measure(experiment: &Experiment, common: &Common, csv: bool) -> Result<()
     within(&measured.findings.rows, &common.fail_if)
 }
 
+/// Refuses a limit of a client that is not measured.
+fn known(limits: &[RowThreshold], measured: &[Manifest]) -> Result<()> {
+    let mut clients = limits.iter().filter_map(|limit| limit.client.as_ref());
+    match clients.find(|client| measured.iter().all(|one| one.client != **client)) {
+        Some(client) => bail!(Usage(format!(
+            "--fail-if {client}: no client of that name is measured; name one that is"
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Fails if a row is beyond a limit, and names each.
-fn within(rows: &[Row], limits: &[Threshold<Row>]) -> Result<()> {
+fn within(rows: &[Row], limits: &[RowThreshold]) -> Result<()> {
     let failures = limits
         .iter()
-        .flat_map(|limit| rows.iter().filter_map(|row| limit.failure_of_row(row)));
+        .flat_map(|limit| rows.iter().filter_map(|row| limit.failure(row)));
     Beyond::if_any(failures)
 }
 

@@ -18,8 +18,8 @@ fn sweep(limits: &[&str]) -> Ending {
 
 #[test]
 fn a_row_beyond_a_limit_fails_with_status_3_and_is_named() {
-    sweep(&["p50 > 60s", "errors > 0", "memory > 100G"]).assert(0, &[]);
-    let ending = sweep(&["speed > 0", "errors >= 0", "p50 > 60s"]);
+    sweep(&["p50 > 60s", "honest: errors > 0", "memory > 100G"]).assert(0, &[]);
+    let ending = sweep(&["speed > 0", "honest: errors >= 0", "p50 > 60s"]);
     ending.assert(
         3,
         &[
@@ -38,6 +38,8 @@ fn a_row_beyond_a_limit_fails_with_status_3_and_is_named() {
 fn what_is_no_limit_is_refused() {
     let refused = |arguments: &[&str]| run(hecaton("cheats").args(arguments));
     refused(&["sweep", "--fail-if", "p98 > 1ms"]).assert(2, &["no column is called `p98`"]);
+    let line = ["sweep", "honest", "--fail-if", "nobody: errors > 0"];
+    refused(&line).assert(2, &["--fail-if nobody: no client of that name is measured"]);
     refused(&["bench", "--fail-if", "p99 > 1ms"]).assert(2, &["a benchmark has goals"]);
 }
 
@@ -49,6 +51,17 @@ fn the_environment_is_named_where_it_is_wrong() {
         2,
         &["HECATON_CONCURRENCY is `many` in the environment; it must be a whole number"],
     );
+}
+
+#[test]
+fn an_empty_variable_for_own_clients_is_like_none() {
+    let sweep = |more: &[&str]| {
+        let mut command = hecaton("cheats");
+        command.env("HECATON_DRIVERS", "").args(["sweep", "nobody"]);
+        run(command.args(more))
+    };
+    sweep(&[]).assert(2, &["no client is called `nobody`"]);
+    sweep(&["--drivers", "/nowhere"]).assert(2, &["/nowhere: cannot list the folder"]);
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub use rules::{Follows, VERSION as RULES, consequences, offence, rejection, reo
 pub use server::Server;
 pub use shown_load::ShownLoad;
 pub use stats::EQUIVALENT;
-pub use threshold::{Column, Threshold, milliseconds, number};
+pub use threshold::{Column, RowThreshold, Threshold, milliseconds, number};
 pub use trust::{Headroom, Trust, trust};
 pub use truth::{Truth, truth};
 pub use verdict::body_words;

@@ -155,9 +155,41 @@ impl FromStr for Threshold<Row> {
     }
 }
 
+/// A threshold for the rows of one client, as in `typhoeus: p99 > 50ms`, or for all.
+#[derive(Clone, Debug)]
+pub struct RowThreshold {
+    /// The client; none for all.
+    pub client: Option<String>,
+    threshold: Threshold<Row>,
+}
+
+impl FromStr for RowThreshold {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<RowThreshold, String> {
+        let (client, threshold) = match text.split_once(':') {
+            Some((client, threshold)) => (Some(client.trim().to_owned()), threshold),
+            None => (None, text),
+        };
+        let threshold = threshold.parse()?;
+        Ok(RowThreshold { client, threshold })
+    }
+}
+
+impl RowThreshold {
+    /// Why the row fails; none if it passes, or is not of the client.
+    pub fn failure(&self, row: &Row) -> Option<String> {
+        let of_another = |client: &String| row.client != *client;
+        if self.client.as_ref().is_some_and(of_another) {
+            return None;
+        }
+        self.threshold.failure_of_row(row)
+    }
+}
+
 impl Threshold<Row> {
     /// Why the row fails; none if it passes. The baseline loader is no client, and passes.
-    pub fn failure_of_row(&self, row: &Row) -> Option<String> {
+    fn failure_of_row(&self, row: &Row) -> Option<String> {
         if row.is_baseline_loader() {
             return None;
         }
@@ -228,6 +260,23 @@ mod tests {
             let said = text.parse::<Threshold<Row>>().unwrap_err();
             assert!(said.contains(why), "{text}: {said}");
         }
+    }
+
+    #[test]
+    fn a_threshold_of_a_client_is_for_its_rows_alone() {
+        let row = |client: &str| Row {
+            client: client.into(),
+            errors: 1,
+            ..Row::default()
+        };
+        let fails = |text: &str| {
+            let threshold: RowThreshold = text.parse().unwrap();
+            ["curb", "typhoeus"].map(|client| threshold.failure(&row(client)).is_some())
+        };
+        assert_eq!(fails("errors > 0"), [true, true]);
+        assert_eq!(fails("curb: errors > 0"), [true, false]);
+        assert_eq!(fails("typhoeus:errors>0"), [false, true]);
+        assert!("curb: p98 > 1ms".parse::<RowThreshold>().is_err());
     }
 
     /// Each sign below, at and above the limit.
