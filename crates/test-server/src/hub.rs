@@ -119,6 +119,7 @@ impl Hub {
             now,
             behind,
             item: None,
+            unknown: request.route == Route::Unknown,
             stray: false,
             otherwise: false,
             version: request.version,

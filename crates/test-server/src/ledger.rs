@@ -75,6 +75,8 @@ pub(crate) struct Arrival {
     pub(crate) behind: bool,
     /// The id that it requested and its check value; none for another path.
     pub(crate) item: Option<(u64, u32)>,
+    /// The server has nothing at its path.
+    pub(crate) unknown: bool,
     /// It lacks the word of the round.
     pub(crate) stray: bool,
     /// It differs from the requests of the round.
@@ -336,6 +338,7 @@ impl Ledger {
         Summary {
             requests: all.requests,
             items: all.items,
+            unknown: all.unknown,
             distinct,
             duplicates: all.duplicates,
             foreign: all.foreign,
@@ -395,6 +398,7 @@ impl OpenInterval {
         let tally = &mut self.tally;
         tally.duplicates += u64::from(repeated);
         tally.foreign += u64::from(foreign && in_round);
+        tally.unknown += u64::from(arrival.unknown);
         tally.reused += u64::from(entry.carried > 0);
         tally.pipelined += u64::from(arrival.behind);
         tally.otherwise += u64::from(arrival.otherwise && belongs);
@@ -487,7 +491,7 @@ impl OpenInterval {
         }
     }
 
-    /// What an interval says of its ids.
+    /// The part of an interval that is about ids.
     fn ids_seen(&self, check_value: impl Fn(u64) -> u32) -> Interval {
         Interval {
             first: self.ids.first(),

@@ -16,6 +16,9 @@ pub struct Summary {
     pub requests: u64,
     /// Requests of `/r/<id>` among them.
     pub items: u64,
+    /// Requests for a path that the server does not have. The response was 404.
+    #[serde(default)]
+    pub unknown: u64,
     /// Distinct ids: in each round its own, and all others (the first million of them).
     pub distinct: u64,
     /// Requests for an id that had been seen before in the same round, or outside of rounds.

@@ -12,6 +12,7 @@ use crate::times::Times;
 pub(crate) struct Tally {
     pub(crate) requests: u64,
     pub(crate) items: u64,
+    pub(crate) unknown: u64,
     pub(crate) duplicates: u64,
     pub(crate) foreign: u64,
     pub(crate) aborted: u64,
@@ -110,6 +111,7 @@ impl Tally {
     pub(crate) fn add(&mut self, other: &Tally) {
         self.requests += other.requests;
         self.items += other.items;
+        self.unknown += other.unknown;
         self.duplicates += other.duplicates;
         self.foreign += other.foreign;
         self.aborted += other.aborted;

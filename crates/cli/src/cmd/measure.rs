@@ -11,7 +11,7 @@ use hecaton_lab::findings::{Column, Threshold, milliseconds, number};
 use hecaton_lab::run::Interrupted;
 use hecaton_lab::run::program::{Program, Ran};
 use hecaton_lab::spec::{Usage, parse_memory};
-use hecaton_test_server::Delay;
+use hecaton_test_server::{Delay, Summary};
 use serde_json::json;
 
 use crate::ending::Beyond;
@@ -248,6 +248,30 @@ fn line(name: &str, cells: &[String]) -> String {
     format!("{name:<31}{}", cells.join(""))
 }
 
+/// The sentences about requests for another path than `/r/<id>`.
+fn other_paths(runs: &[Ran]) -> Vec<String> {
+    let sum = |of: fn(&Summary) -> u64| runs.iter().map(|run| of(&run.server)).sum::<u64>();
+    let of_all = |number: u64, one: &str, several: &str| {
+        let are = if number == 1 { one } else { several };
+        format!("{} of the requests {are}", count(number))
+    };
+    let other = sum(|server| server.requests.saturating_sub(server.items));
+    let other = (other > 0).then(|| {
+        let which = of_all(other, "was for another path", "were for other paths");
+        format!("{which} than /r/<id>; duplicates are not counted there.")
+    });
+    let unknown = sum(|server| server.unknown);
+    let unknown = (unknown > 0).then(|| {
+        let which = of_all(
+            unknown,
+            "got 404, because its path is",
+            "got 404, because their paths are",
+        );
+        format!("{which} not on the test server; its pages are /r/1, /r/2 and so on.")
+    });
+    [other, unknown].into_iter().flatten().collect()
+}
+
 /// The sentences below the figures: memory, other paths, and the limits of such a run.
 fn notes(runs: &[Ran]) -> Vec<String> {
     let mut notes = Vec::new();
@@ -259,20 +283,7 @@ fn notes(runs: &[Ran]) -> Vec<String> {
             "Its largest process had {bound} {most} MB of memory."
         ));
     }
-    let other: u64 = runs
-        .iter()
-        .map(|run| run.server.requests.saturating_sub(run.server.items))
-        .sum();
-    if other > 0 {
-        let are = match other {
-            1 => "was for another path",
-            _ => "were for other paths",
-        };
-        notes.push(format!(
-            "{} of the requests {are} than /r/<id>; duplicates are not counted there.",
-            count(other)
-        ));
-    }
+    notes.extend(other_paths(runs));
     notes.push("Unverified: the program does not report the bodies that it read.".into());
     notes
 }

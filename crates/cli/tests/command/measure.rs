@@ -118,6 +118,21 @@ fn other_paths_and_several_runs_are_said() {
     for words in ["median", "run 3", "3 of the requests were for other paths"] {
         assert!(ending.stdout.contains(words), "{}", ending.stdout);
     }
+    assert!(!ending.stdout.contains("got 404"), "{}", ending.stdout);
+}
+
+#[test]
+fn a_path_that_the_server_does_not_have_is_said() {
+    let get = "require 'net/http'; Net::HTTP.get(URI(ARGV[0]))";
+    let ending = measure(&["-r", "1"], &["ruby", "-e", get, "{url}/users/1"]);
+    ending.assert(0, &[]);
+    for words in [
+        "1 of the requests was for another path",
+        "1 of the requests got 404",
+        "/r/1, /r/2",
+    ] {
+        assert!(ending.stdout.contains(words), "{}", ending.stdout);
+    }
 }
 
 #[test]
