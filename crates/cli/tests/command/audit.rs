@@ -349,12 +349,16 @@ fn a_few_essential_cases_can_run_alone() {
     );
     for (wrong, says) in [
         (
-            ["--group", "proxies"],
+            &["--essential", "--group", "proxies"][..],
             "no case of these groups is essential",
         ),
-        (["--case", "fr01"], "cannot be used with"),
+        (&["--essential", "--case", "fr01"], "cannot be used with"),
+        (
+            &["--group", "framing", "--case", "fr01"],
+            "cannot be used with",
+        ),
     ] {
-        let ended = audit(&[&["saint", "--essential"][..], &wrong].concat());
+        let ended = audit(&[&["saint"][..], wrong].concat());
         assert_eq!(ended.status.code(), Some(2), "{}", text(&ended));
         assert!(text(&ended).contains(says), "{}", text(&ended));
     }
@@ -421,7 +425,7 @@ fn a_run_is_named_by_its_folder() {
 
 #[test]
 fn a_driver_makes_a_call_and_refuses_what_its_client_cannot() {
-    let ended = audit(&["net-http", "--runs", "1", "--case", "rt02,fr01,ck04"]);
+    let ended = audit(&["saint,net-http", "--runs", "1", "--case", "rt02,fr01,ck04"]);
     let shown = text(&ended);
     assert!(ended.status.success(), "{shown}");
     assert!(

@@ -52,8 +52,8 @@ impl Expected<'_> {
 /// Reads the files.
 ///
 /// # Errors
-/// If a file would be compared with nothing: it is missing, names a client that is not audited or a case that does not
-/// exist, or lists none of the cases of `--case`. Also if no file is about an audited client.
+/// If a file is missing, or would be compared with nothing. Such a file names a client that is not audited or a case that
+/// does not exist, or lists none of the cases of `--case`. Also if no file is about an audited client.
 pub fn read<'a>(
     arguments: &'a Arguments,
     subjects: &Subjects<'_>,

@@ -28,7 +28,7 @@ pub fn run(case: &Case) -> Result<()> {
     for condition in &case.require {
         writeln!(out, "Applies only if: {condition}")?;
     }
-    writeln!(out, "\nVerdicts, of which the first that holds counts:")?;
+    writeln!(out, "\nVerdicts; the first that holds counts:")?;
     for outcome in &case.outcomes {
         let when: Vec<String> = outcome.when.iter().map(ToString::to_string).collect();
         writeln!(out, "  {:<12} {}", outcome.verdict, when.join(" and "))?;

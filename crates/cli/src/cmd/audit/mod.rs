@@ -30,14 +30,19 @@ use super::session::plural;
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Clients; or `explain CASE`; or `compare BEFORE AFTER` with two folders of `--out`, or their run.json files.
+    /// Clients, separated by spaces or commas; or `explain CASE`; or `compare BEFORE AFTER` with two folders of `--out`, or their run.json files.
     #[arg(value_name = "CLIENT")]
     words: Vec<String>,
     /// All clients that are installed, several side by side. Each finding is tried again alone.
     #[arg(long)]
     all: bool,
     /// Only cases of these groups, separated by commas.
-    #[arg(long, value_name = "GROUP", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "GROUP",
+        value_delimiter = ',',
+        conflicts_with = "case"
+    )]
     group: Vec<String>,
     /// Only the few cases that matter most: a small set to begin with. `--list --essential` lists them.
     #[arg(long, conflicts_with = "case")]
@@ -216,13 +221,14 @@ struct Subjects<'a> {
 
 impl<'a> Subjects<'a> {
     fn of(arguments: &Arguments, drivers: &'a Drivers, cases: &Catalogue) -> Result<Subjects<'a>> {
-        let words = || arguments.words.iter();
-        let own = words().filter(|name| is_own(name));
+        let names = super::names(&arguments.words);
+        let (own, named): (Vec<_>, Vec<_>) = names.iter().partition(|name| is_own(name));
         let own: Vec<Client> = own
+            .into_iter()
             .map(|name| own_client(name, arguments, cases))
             .collect::<Result<_>>()?;
-        let named = words().filter(|name| !is_own(name));
         let named: Vec<Vec<&Manifest>> = named
+            .into_iter()
             .map(|name| drivers.named(name))
             .collect::<Result<_, _>>()?;
         let manifests = match arguments.all {
