@@ -1,4 +1,4 @@
-# README names what its two commands need, and tests/bare makes a machine with nothing else.
+# README names what its two commands need, and tests/bare makes a machine with nothing else. Help needs nothing.
 require "fileutils"
 require "minitest/autorun"
 require "tmpdir"
@@ -26,7 +26,25 @@ class BareTest < Minitest::Test
     end
   end
 
+  def test_help_installs_and_builds_nothing
+    Dir.mktmpdir do |path|
+      folder = File.expand_path("..", File.dirname(checkout(path)))
+      FileUtils.cp("#{ROOT}/bin/hecaton", "#{folder}/bin")
+      assert_match(/not built yet; `bin\/setup jobs` builds it/, said(folder, "audit", "--help"))
+      refute_predicate $?, :success?
+      refute_path_exists "#{folder}/target"
+
+      FileUtils.mkdir_p("#{folder}/target/release")
+      tool("#{folder}/target/release", "hecaton", 'echo "help of $*"')
+      assert_equal "help of sweep -h\n", said(folder, "sweep", "-h")
+      assert_match(/not built yet/, said(folder, "help", "fetch"))
+      refute_path_exists "#{folder}/.setup"
+    end
+  end
+
   private
+
+  def said(folder, *words) = IO.popen(["#{folder}/bin/hecaton", *words], err: %i[child out], &:read)
 
   def tool(path, name, script)
     File.write("#{path}/#{name}", "#!/bin/sh\n#{script}\n")
