@@ -35,6 +35,8 @@ QUESTIONS = {
     "curb": "from-others.html#curb",
     "rest-client": "from-others.html#rest-client",
     "httparty": "from-others.html#httparty",
+    "junit gitlab jenkins": "audit-in-your-ci.html#show-the-findings-in-your-ci-system",
+    "own driver python": "own-driver.html#1-the-driver",
 }
 
 

@@ -173,6 +173,19 @@ class WritingTest(unittest.TestCase):
         expected = "[a](project/ARCHITECTURE.md#parts) b [c](faq.md) [d](results/x/report.html) `[e](../ruby)`"
         self.assertEqual(expected, writing.links(links, "index.md", formats.ROOT, site))
 
+    def test_a_link_to_a_run_leads_to_its_page(self):
+        site = Files("results/index.html", "results/x/report.html", "results/x/README.md", "results/y/README.md")
+        links = "[a](results/README.md) [x](results/x/README.md) [y](results/y/README.md)"
+        expected = "[a](results/index.html) [x](results/x/report.html) [y](results/y/README.md)"
+        self.assertEqual(expected, writing.links(links, "index.md", formats.ROOT, site))
+
+    def test_a_chart_has_a_copy_for_dark_pages(self):
+        site = Files("images/a-light.svg", "images/a-dark.svg", "images/b.svg")
+        self.assertEqual(
+            "![a](images/a-light.svg){ .on-light }![a](images/a-dark.svg){ .on-dark } ![b](images/b.svg)",
+            writing.links("![a](images/a-light.svg) ![b](images/b.svg)", "index.md", formats.ROOT, site),
+        )
+
     def test_a_link_to_what_is_not_there_is_warned_of(self):
         with self.assertLogs("mkdocs.hooks.writing", "WARNING"):
             writing.links("[a](../invented)", "index.md", formats.ROOT, Files())

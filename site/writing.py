@@ -20,6 +20,7 @@ UNIT = re.compile(r"(?<=\d) (?=(?:%|×|[nmµ]?s|min|h|bytes|[kKMG]i?B)(?![\w-]))
 RANGE = re.compile(r"(?<=\d)–(?=\d)")
 INTERVAL = re.compile(r"\[[\d.,]+ to [\d.,]+\]")
 OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]{0,24}(?![\w-])")
+LIGHT = "-light.svg"
 ITEM = re.compile(r"( *)([-*+]|\d+\.) ")
 
 
@@ -85,7 +86,8 @@ def links(markdown, path, root, files):
         place = placed(wanted, root, files)
         if place:
             relative = posixpath.relpath(place, posixpath.dirname(path) or ".")
-            return f"{found['image']}[{found['text']}]({relative}{mark}{anchor})"
+            written = f"{found['image']}[{found['text']}]({relative}{mark}{anchor})"
+            return in_both_schemes(written) if found["image"] and relative.endswith(LIGHT) else written
         if files.get_file_from_path(posixpath.normpath(posixpath.join(posixpath.dirname(path), target))):
             return found[0]
         if not os.path.exists(root / wanted):
@@ -93,6 +95,11 @@ def links(markdown, path, root, files):
         return found["text"]
 
     return LINK.sub(link, markdown)
+
+
+def in_both_schemes(image):
+    """An image for light pages, and its copy for dark ones; site.css shows one of them."""
+    return f"{image}{{ .on-light }}{image.replace(LIGHT, '-dark.svg')}{{ .on-dark }}"
 
 
 def placed(wanted, root, files):
@@ -104,6 +111,12 @@ def placed(wanted, root, files):
     inside = wanted.removeprefix("docs/")
     if inside == wanted and wanted != "docs":
         return None
+    # A code host shows the text of a run, or of all runs. The page has charts, but a code host would show it as source.
+    if inside.startswith("results/") and inside.endswith("/README.md"):
+        folder = inside.removesuffix("/README.md")
+        page = "index.html" if folder == "results" else "report.html"
+        if files.get_file_from_path(f"{folder}/{page}"):
+            return f"{folder}/{page}"
     for name in (inside, f"{inside}/README.md", f"{inside}/index.html", f"{inside}/report.html"):
         if files.get_file_from_path(name):
             return name

@@ -38,7 +38,7 @@ pub struct Arguments {
     /// Write the page to this file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write index.html into this folder, and report.html and README.md into each run below it.
+    /// Write index.html and README.md into this folder, and report.html and README.md into each run below it.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["runs", "md", "csv", "json", "svg", "html", "fail_if_worse"])]
     index: Option<PathBuf>,
     /// Exit with status 3 if a client is slower in the last run than in the first by more than this, such as 5%, or can
@@ -175,8 +175,10 @@ fn index(folder: &Path) -> Result<()> {
             folder.display()
         );
     }
-    let path = folder.join("index.html");
-    save(&path, report::index(&entries))?;
+    let (path, view) = (folder.join("index.html"), report::index(&entries));
+    save(&path, view.html())?;
+    let text = format!("# Results\n\n{}", view.markdown());
+    save(&folder.join("README.md"), text)?;
     crate::say!("index: {}", path.display());
     Ok(())
 }

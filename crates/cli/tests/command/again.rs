@@ -201,9 +201,11 @@ fn an_index_names_every_run_below_a_folder() {
         .arg(temporary.path()))
     .assert(0, &["index.html"]);
     let page = std::fs::read_to_string(temporary.path().join("index.html")).unwrap();
+    let text = std::fs::read_to_string(temporary.path().join("README.md")).unwrap();
     for name in ["one", "bench", "bench/two"] {
         let link = format!("<a href=\"{name}/report.html\">");
         assert!(page.contains(&link), "{name}");
+        assert!(text.contains(&format!("]({name}/README.md): ")), "{text}");
         let its = std::fs::read_to_string(temporary.path().join(name).join("report.html")).unwrap();
         let text = std::fs::read_to_string(temporary.path().join(name).join("README.md")).unwrap();
         assert!(text.starts_with(&format!(

@@ -35,8 +35,8 @@ const MOST: usize = 120;
 /// Heading of results that are not runs of the lab.
 const OTHER: &str = "Other measurements";
 
-/// The page.
-pub fn index(entries: &[Entry]) -> String {
+/// The view, for a page and as Markdown.
+pub fn index(entries: &[Entry]) -> View {
     let mut groups: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
     for entry in entries {
         let question = entry.question(entries);
@@ -52,7 +52,7 @@ pub fn index(entries: &[Entry]) -> String {
     groups.sort_by_key(|(question, _)| *question == OTHER);
     let section = |(question, entries): &(&str, Vec<&Entry>)| {
         let links = entries.iter().map(|entry| entry.link()).collect();
-        Section::new(*question, Media::PAGE, vec![Block::Links(links)])
+        Section::new(*question, Media::PAPER, vec![Block::Links(links)])
     };
     let sections = groups.iter().map(section).collect();
     View {
@@ -61,7 +61,6 @@ pub fn index(entries: &[Entry]) -> String {
         sections,
         ..View::default()
     }
-    .html()
 }
 
 impl Entry {

@@ -2,7 +2,7 @@
 
 use crate::findings::Tone;
 use crate::findings::words::moment;
-use crate::views::form::{Block, Media, Table, View};
+use crate::views::form::{Block, Link, Media, Table, View};
 
 /// The command, what was done, then every section.
 pub(super) fn markdown(view: &View) -> String {
@@ -46,10 +46,20 @@ fn written(block: &Block, view: &View) -> String {
             items(list.iter().map(item).collect())
         }
         Block::Note(words) => format!("\n\n{}", escaped(words)),
-        Block::Links(_) => String::new(),
+        Block::Links(links) => items(links.iter().map(link).collect()),
         Block::Code(words) => format!("\n\n    {words}"),
         Block::Charts(_) => String::new(),
     }
+}
+
+/// A link to the Markdown of a page, because code hosts show a page as its source.
+fn link(link: &Link) -> String {
+    let folder = link.to.trim_end_matches("report.html");
+    format!(
+        "- [{}]({folder}README.md): {}",
+        escaped(&link.title),
+        escaped(&link.words)
+    )
 }
 
 fn of(table: &Table) -> String {
