@@ -150,7 +150,7 @@ fn job(all: usize, led: usize) -> String {
 fn finding(goals: &[String], led: &[bool]) -> String {
     let first = led.iter().filter(|first| **first).count();
     let parts = match led.len() as u64 {
-        0 => "The gem beside its peers".to_owned(),
+        0 => "The gem compared with its peers".to_owned(),
         1 if first == 1 => "The gem is the fastest client".to_owned(),
         all => format!(
             "The gem is the fastest in {first} of {}",

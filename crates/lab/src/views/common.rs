@@ -36,7 +36,7 @@ pub(super) const RANGE: (&str, &str) = (
 /// The title of [`of_loader`].
 pub(super) const OF_LOADER: &str = "of\nloader";
 
-/// What the baseline loader is.
+/// The baseline loader in a few words.
 pub(super) const LOADER: &str = "the lab's own driver, which parses nothing";
 
 /// A row's speed as a share of the baseline loader's.
@@ -341,7 +341,7 @@ pub(super) fn left_out(run: &Document) -> Option<Section> {
     without(&run.left_out)
 }
 
-/// What was left out, in sentences.
+/// The section about clients that were left out, a sentence each.
 pub(super) fn without(missing: &[String]) -> Option<Section> {
     let items = missing.iter().map(|why| [String::new(), why.clone()]);
     rejected("Left out", items.collect())

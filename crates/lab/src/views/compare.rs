@@ -46,17 +46,27 @@ pub(super) fn view(run: &Document, findings: &Findings, found: &Compared) -> Vie
     }
 }
 
-/// What each medium says first.
+/// The sections that each medium begins with.
 fn summary(run: &Document, found: &Compared, table: Table, charts: Vec<Chart>) -> Vec<Section> {
     let table = table.marks(&[INTERVAL, RANGE, REJECTED, REOPENED]);
     let section = |title, media, block| Section::new(title, media, vec![block]);
     let sentences = || verdicts(run, || Verdict::list(&found.verdict));
-    vec![
-        section("", Media::PAPER, sentences()),
+    // The title of the page is the first sentence, unless it is made of all round trips.
+    let is_title = run.unfinished.is_none() && !matches!(found.what, What::RoundTrips(_));
+    let below = found
+        .verdict
+        .get(usize::from(is_title)..)
+        .unwrap_or_default();
+    let says = run.unfinished.is_some() || !below.is_empty();
+    let below = says.then(|| verdicts(run, || Verdict::list(below)));
+    let mut sections = vec![
+        section("", Media::MARKDOWN, sentences()),
         section("", Media::PAGE, Block::Charts(charts)),
-        section("", Media::ALL, Block::Table(table)),
-        section("Verdict", Media::TERMINAL, sentences()),
-    ]
+    ];
+    sections.extend(below.map(|block| section("", Media::PAGE, block)));
+    sections.push(section("", Media::ALL, Block::Table(table)));
+    sections.push(section("Verdict", Media::TERMINAL, sentences()));
+    sections
 }
 
 /// The finding, short enough for a title.

@@ -37,7 +37,7 @@ pub(super) fn finding(run: &Document, all: &[AtRate]) -> Option<String> {
     let doubt = match (ranked, words.len()) {
         (true, _) => "",
         (false, 1) => ": the limit was not found",
-        (false, _) => ": no limit was found for both, so they are not ranked",
+        (false, _) => ": not every limit was found, so they are not ranked",
     };
     Some(format!("{}{limit}{doubt}", words.join("; ")))
 }

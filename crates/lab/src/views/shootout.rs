@@ -42,7 +42,7 @@ pub(super) fn view(run: &Document, findings: &Findings, ranking: &Ranking) -> Vi
     }
 }
 
-/// What each medium says first.
+/// The sections that each medium begins with.
 fn summary(run: &Document, ranking: &Ranking) -> Vec<Section> {
     let all: Vec<&Entry> = ranking.ranked.iter().chain(&ranking.outside).collect();
     let table = Block::Table(table(run, ranking, &all));
@@ -60,7 +60,7 @@ fn summary(run: &Document, ranking: &Ranking) -> Vec<Section> {
     sections
 }
 
-/// What the server saw, who is rejected or has a warning, all figures, and the end of the page.
+/// The sections below: the server's log, rejections, warnings, all figures, and the end of the page.
 fn details(run: &Document, ranking: &Ranking) -> Vec<Section> {
     let ranked = ranking.ranked.iter();
     let everyone = ranked.chain(&ranking.outside).chain(&ranking.rejected);

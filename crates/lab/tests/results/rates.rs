@@ -170,7 +170,7 @@ fn claims_below_the_servers_times_and_requests_before_they_are_due_are_refuted()
     assert!(says.contains("after the request was due"), "{says}");
     let says = reason(|round| round.seen.as_mut().unwrap().early = 3).unwrap();
     assert!(
-        says.contains("3 of 1,000 requests came before they were due"),
+        says.contains("3 of 1,000 requests arrived before they were due"),
         "{says}"
     );
 }

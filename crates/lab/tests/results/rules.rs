@@ -162,7 +162,10 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
         (
             "uses HTTP/1.0",
             |r| seen(r).over_http1_0 = 4,
-            &["4 of ", "came over HTTP/1.0, though HTTP/1.1 was required"],
+            &[
+                "4 of ",
+                "arrived over HTTP/1.0, though HTTP/1.1 was required",
+            ],
         ),
         (
             "takes a 503 for a response",

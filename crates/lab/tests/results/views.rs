@@ -163,7 +163,7 @@ fn the_title_of_a_sweep_at_rates_compares_likewise() {
     assert_eq!(
         shown(&run),
         "curb keeps at least 4,404 requests/s; hecaton-ruby keeps at least 4,481 requests/s with p99 under 50.0 ms: \
-         no limit was found for both, so they are not ranked"
+         not every limit was found, so they are not ranked"
     );
     // What is faster than a budget that only the lower rates keep has a limit.
     let at_highest = run.rounds.iter_mut().filter(|round| {
@@ -333,7 +333,7 @@ fn kept_runs_are_read_and_every_speed_is_in_every_view() {
             );
         }
         assert!(
-            view.csv().lines().count() > 1 && page.contains("class=\"verdicts\""),
+            view.csv().lines().count() > 1 && (page.contains("class=\"verdicts\"") || !sweeps),
             "{name}"
         );
     }

@@ -28,7 +28,7 @@ fn each_fact_about_processes_is_an_offence_with_its_figures() {
         ),
         (
             Seen::Early { ns: MS },
-            "its first request came 1.00 ms before `go`",
+            "its first request arrived 1.00 ms before `go`",
         ),
         (
             untrusted(false),
@@ -201,7 +201,7 @@ const CASES: [Case; 14] = [
                 kept_mib: 8,
             }))
         },
-        "its driver wrote 20 MiB of error output, of which 8 are kept",
+        "its driver wrote 20 MiB of error output; 8 MiB are kept",
     ),
 ];
 

@@ -58,7 +58,7 @@ pub(super) fn groups<'a>(run: &Document, findings: &'a Findings) -> Vec<Group<'a
     groups
 }
 
-/// What the rows of a group have in common: the client and its load, apart from body, concurrency and amount of a rate.
+/// The client and the load that the rows of a group share. Their bodies, concurrencies and rates differ.
 fn kind(row: &Row) -> Cell {
     let load = Load {
         concurrency: row.load.rate.map_or(0, |_| row.load.concurrency),

@@ -105,8 +105,13 @@ impl<'a> Sweep<'a> {
         let charts = Block::Charts(charts.collect());
         let general = self.verdicts.iter().filter(|it| it.subject.is_empty());
         let general = || Block::Verdicts(general.cloned().collect());
+        // A table of rates has a line for each; a chart shows at once who exceeds the budget.
+        let first = match self.rates.is_empty() {
+            true => vec![self.advised(), charts],
+            false => vec![charts, self.advised()],
+        };
         let mut sections = vec![
-            Section::new("", Media::PAGE, vec![self.advised(), charts]),
+            Section::new("", Media::PAGE, first),
             Section::new("", Media::PAGE, vec![verdicts(self.run, general)]),
             Section::new("", Media::MARKDOWN, vec![self.sentences()]),
         ];
@@ -278,7 +283,7 @@ fn how_to_read(run: &Document) -> String {
     let unverified = match (run.plan.target.is_test_server(), is_logged) {
         (true, _) => "",
         (false, true) => {
-            " This service's access log confirms how many requests came and their statuses, and says nothing of bodies and latencies."
+            " This service's access log confirms how many requests arrived and their statuses, but nothing about bodies and latencies."
         }
         (false, false) => " This server has no log, so nothing was checked.",
     };
