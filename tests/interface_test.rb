@@ -34,7 +34,7 @@ class Page
     joined.strip.lines(chomp: true).map { |line| line.sub(/(?<=\S) +/, " ").rstrip }.reject(&:empty?)
   end
 
-  # What each `impl` contains. Methods of other traits are known with their trait; types that belong to a trait are not.
+  # The contents of each `impl`. Methods of other traits are known with the trait; types that belong to a trait are not.
   def implementations
     written, of_compiler = @rest.split('<h2 id="synthetic-implementations"')
     blocks(written).reject { |header, _| header.match?(UNSTABLE) } +

@@ -210,7 +210,7 @@ fn a_server_may_use_a_wider_window_before_it_acknowledges_it() {
             taken += reactor.block_on(stream.chunk()).unwrap().unwrap().len();
         }
     };
-    // What widens the window. The server uses all of it before the reader goes on.
+    // Each step widens the window. The server uses all of it before the reader goes on.
     for window in [1, 2, 4, 8].map(|window| window * MIB) {
         take(window);
         while server.seen(|seen| seen.windows.last() < Some(&(2 * window))) {

@@ -35,7 +35,7 @@ fn requests_that_take_turns_and_ids_are_tried() {
     for promise in [TAKES_TURNS, GIVES_IDS] {
         let says = line(&repeats, promise);
         assert!(
-            says.contains("not each id from 5000000000 on came once"),
+            says.contains("not each id from 5000000000 on arrived once"),
             "{says}"
         );
     }
@@ -47,7 +47,7 @@ fn the_version_of_http_is_tried() {
     assert_eq!(stays.status, Some(1), "{}", stays.stderr);
     let says = line(&stays, HTTP2);
     assert!(
-        says.starts_with('✗') && says.contains("came over HTTP/1.1"),
+        says.starts_with('✗') && says.contains("arrived over HTTP/1.1"),
         "{says}"
     );
 }

@@ -90,7 +90,7 @@ fn requests_over_http2_share_a_connection_and_the_servers_log_knows_who_sends_no
     }
     for (cheat, words) in [
         ("few-streams", "only 1 of 4 requests were in flight at once"),
-        ("stays-at-http1", "came over HTTP/1.1"),
+        ("stays-at-http1", "arrived over HTTP/1.1"),
     ] {
         let says = rows(&document, cheat)[0]["rejected"].to_string();
         assert!(says.contains(words), "{cheat}: {says}");

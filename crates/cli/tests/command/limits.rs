@@ -1,6 +1,6 @@
 //! `--fail-if`: rows beyond a limit, and a run that is kept whatever they are.
 
-use crate::support::{Ending, hecaton, run};
+use crate::support::{Ending, hecaton, root, run};
 
 /// A small sweep of the honest driver with these limits.
 fn sweep(limits: &[&str]) -> Ending {
@@ -57,7 +57,10 @@ fn the_environment_is_named_where_it_is_wrong() {
 fn an_empty_variable_for_own_clients_is_like_none() {
     let sweep = |more: &[&str]| {
         let mut command = hecaton("cheats");
-        command.env("HECATON_DRIVERS", "").args(["sweep", "nobody"]);
+        command
+            .env("HECATON_ROOT", root())
+            .env("HECATON_DRIVERS", "");
+        command.args(["sweep", "nobody"]);
         run(command.args(more))
     };
     sweep(&[]).assert(2, &["no client is called `nobody`"]);

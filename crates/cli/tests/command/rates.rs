@@ -75,7 +75,7 @@ fn who_leaves_waiting_out_and_who_ignores_the_rate_are_rejected() {
         );
     }
     let says = reason("ignores-the-rate");
-    assert!(says.contains("came before they were due"), "{says}");
+    assert!(says.contains("arrived before they were due"), "{says}");
     let honest = rows(&document, "rates", "honest")[0];
     // The last of 40 requests is due after 0.975 s, and waits for 39 responses of 50 ms.
     assert!(
@@ -122,7 +122,7 @@ fn who_cannot_send_at_a_rate_is_refused_with_a_sentence() {
 #[test]
 fn a_check_finds_who_ignores_a_rate_and_who_waits_for_responses() {
     for (client, words) in [
-        ("ignores-the-rate", "came before they were due"),
+        ("ignores-the-rate", "arrived before they were due"),
         (
             "waits-at-a-rate",
             "1 requests were in flight at once, though 7 were due",

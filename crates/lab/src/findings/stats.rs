@@ -163,8 +163,8 @@ fn interval_rank(n: usize, confidence: f64) -> Option<(usize, f64)> {
     rank_within(rank_sum_distribution(n), confidence)
 }
 
-/// How many of these probabilities, from the least value on, lie outside of an interval of this confidence, and the
-/// confidence that it then has; none when no such interval exists.
+/// How many of these probabilities, from the least value on, lie outside of an interval of this confidence. Also the
+/// confidence that the interval then has. None if there is no such interval.
 pub(super) fn rank_within(probabilities: Vec<f64>, confidence: f64) -> Option<(usize, f64)> {
     let tail = (1.0 - confidence) / 2.0;
     let (mut below, mut rank) = (0.0, 0);

@@ -1,4 +1,4 @@
-//! What a run has shown of its own length, and so how long the rest of it takes.
+//! How long the rest of a run takes, judged by its rounds so far.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub struct Seen {
     time: Duration,
 }
 
-/// What is still to be done.
+/// The part of a run that is still to be done.
 #[derive(Clone, Copy, Debug)]
 pub struct ToDo {
     /// Invocations that have not begun.
@@ -33,7 +33,7 @@ pub struct ToDo {
     pub trials: u32,
     /// Those of them whose cell has had none.
     pub new_cells: u32,
-    /// What comes after the last round.
+    /// The time of the work after the last round.
     pub later: Duration,
 }
 

@@ -78,7 +78,7 @@ fn with(mut text: String, character: char) -> String {
     text
 }
 
-/// What stands for a character where there is ASCII alone; none if it is ASCII. A `?` would be taken for a doubt.
+/// The replacement of a character in ASCII; none if it is ASCII. A `?` would be taken for a doubt.
 fn ascii(character: char) -> Option<&'static str> {
     Some(match character {
         '–' | '·' | '−' => "-",

@@ -88,8 +88,7 @@ fn ticks_to_time(ticks: u64) -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-/// Fields 14 to 17 of `/proc/PID/stat`: the ticks of the process in user mode and in the kernel, then the same two of its
-/// ended children.
+/// Fields 14 to 17 of `/proc/PID/stat`: ticks in user mode and in the kernel, of the process and of its ended children.
 fn ticks(pid: i32) -> Option<[u64; 4]> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is the name in brackets, which may hold blanks; after it comes field 3.

@@ -65,7 +65,7 @@ fn line(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What interpreters write when a module is missing, and a shell's words.
+    /// Interpreters that miss a module, and a shell.
     #[test]
     fn the_cause_is_found_wherever_a_language_writes_it() {
         let python = "Traceback (most recent call last):\n  File \"x.py\", line 1, in <module>\n    import nothing\n\

@@ -212,7 +212,7 @@ impl Manifest {
         }
     }
 
-    /// What names it on a command line: its name, and the folder of a client of the user's own.
+    /// The words that name it on a command line: its name, and the folder if the client is the user's own.
     pub fn argument(&self) -> String {
         match self.is_own {
             true => format!("{} --drivers {}", self.client, self.folder.display()),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 /// Most names that are proposed.
 const MOST: usize = 3;
 
-/// What follows "there is no `name`": `; did you mean NAME?` with the known names that are like it, or `;` without any.
+/// The end of the sentence "there is no `name`": `; did you mean NAME?` with the known names that are like it, or `;`.
 pub fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     match near(name, known).as_slice() {
         [] => ";".to_owned(),
@@ -19,7 +19,7 @@ pub fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Str
 /// The names that are almost this one or contain it, the nearest first.
 fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let meant = name.to_lowercase();
-    // Of a short name, few letters may be wrong: otherwise it would be like every other short one.
+    // A short name may have few wrong letters: otherwise it would be like every other short name.
     let most = (meant.chars().count() / 2).clamp(1, 3);
     let near: BTreeSet<(usize, &str)> = known
         .map(|candidate| (distance(&candidate.to_lowercase(), &meant), candidate))

@@ -2,7 +2,6 @@
 require "documents"
 
 class NetHTTPDocumentationTest < ServerTest
-
   def test_each_before_and_after
     blocks = Documents.page("docs/from-net-http.md").scan(/^```ruby\n# (before|after)\n(.*?)^```$/m)
     assert_operator blocks.size, :>=, 10

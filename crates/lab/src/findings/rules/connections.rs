@@ -52,7 +52,7 @@ pub(super) fn over_another_version(round: &Round) -> Option<String> {
         let mut came = known.into_iter().chain([rest]);
         let (version, others) = came.find(|(name, others)| *name != required && *others > 0)?;
         Some(format!(
-            "{} of {} came over {version}{part}, though {required} was required",
+            "{} of {} arrived over {version}{part}, though {required} was required",
             count(others),
             plural(interval.requests, "request")
         ))
@@ -64,7 +64,7 @@ pub(super) fn pipelined(round: &Round) -> Option<String> {
     find_interval(round, |interval, part| {
         (interval.pipelined > 0).then(|| {
             format!(
-                "requests were pipelined{part}: {} of {} came behind another on their connection, before its response",
+                "requests were pipelined{part}: {} of {} arrived behind another on their connection, before its response",
                 count(interval.pipelined),
                 count(interval.requests)
             )

@@ -26,7 +26,7 @@ pub use work::offence;
 /// Version of the rules, written in every document: rows that one version ranks another may reject.
 pub const VERSION: u32 = 11;
 
-/// What follows for a row where a rule finds something.
+/// The consequence for a row where a rule finds something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follows {
     /// It claims what is not so, or did less than was planned: it is not ranked.
@@ -35,7 +35,7 @@ pub enum Follows {
     Warning,
 }
 
-/// What a rule looks at.
+/// The part of a run that a rule looks at.
 enum Looks {
     /// Each round and each proof by itself.
     Round(fn(&Round) -> Option<String>),
@@ -128,7 +128,7 @@ pub fn warnings(rounds: &[&Round]) -> Vec<String> {
     found(Follows::Warning, rounds).collect()
 }
 
-/// What the rules with this consequence find, in their order.
+/// The findings of the rules with this consequence, in their order.
 fn found<'a>(consequence: Follows, rounds: &'a [&Round]) -> impl Iterator<Item = String> + 'a {
     let own = RULES.iter().filter(move |rule| rule.follows == consequence);
     own.filter_map(move |rule| match rule.looks {

@@ -128,7 +128,7 @@ pub(super) fn much_outside(rounds: &[&Round]) -> Option<String> {
     let (us, those, gaps) = all.find(|(_, those, gaps)| *those > 2 * gaps + spare)?;
     (!cycles.is_empty()).then(|| {
         format!(
-            "{} of its latencies are {} ms or longer, but only {} requests came half as long after the one before them on their \
+            "{} of its latencies are {} ms or longer, but only {} requests arrived half as long after the one before them on their \
              connection: requests wait in the client, or it claims too much",
             count(those),
             figure(f64::from(us) / 1e3),
@@ -175,7 +175,7 @@ pub(super) fn flooded(rounds: &[&Round]) -> Option<String> {
     });
     let (written, kept) = sizes.max()?;
     Some(format!(
-        "its driver wrote {written} MiB of error output, of which {kept} are kept"
+        "its driver wrote {written} MiB of error output; {kept} MiB are kept"
     ))
 }
 
@@ -211,7 +211,7 @@ fn opened_by_others(round: &Round) -> Option<String> {
 
 /// Others use the machine too: it is not known who disturbed the rounds, and the row is not to blame.
 pub(super) fn disturbed(rounds: &[&Round]) -> Option<String> {
-    let strays = "requests came to the server that were not of its round";
+    let strays = "the server received requests that did not belong to its round";
     let why = |round: &&Round| {
         let strayed = || round.seen.as_ref().is_some_and(|seen| seen.stray > 0);
         let known = round.disturbed.first().cloned();
@@ -219,7 +219,7 @@ pub(super) fn disturbed(rounds: &[&Round]) -> Option<String> {
         known.or_else(|| strayed().then(|| strays.to_owned()))
     };
     let why: Vec<String> = rounds.iter().filter_map(why).collect();
-    // What strays says less than anything else.
+    // Stray requests say less than any other reason.
     let first = why.iter().find(|why| *why != strays).or(why.first())?;
     Some(format!(
         "{} of {} disturbed by others: {first}",

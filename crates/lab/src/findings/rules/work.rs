@@ -24,7 +24,7 @@ pub fn offence(seen: &Seen) -> Option<String> {
         ),
         Seen::Early { ns } => {
             let ms = *ns as f64 / 1e6;
-            format!("its first request came {ms:.2} ms before `go`")
+            format!("its first request arrived {ms:.2} ms before `go`")
         }
         Seen::Untrusted {
             responded,

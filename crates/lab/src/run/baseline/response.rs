@@ -138,7 +138,7 @@ impl Reader {
     }
 }
 
-/// What the header fields of a response say of its body and its connection.
+/// The header fields of a response that describe its body and its connection.
 #[derive(Default)]
 struct Fields {
     length: Option<u64>,

@@ -145,14 +145,14 @@ fn sent(
     let expected = (FIRST..FIRST + COUNT).map(|id| with_id.then_some(id));
     ensure!(
         with_ids.iter().map(|(id, _)| *id).eq(expected),
-        "not each id from {FIRST} on came once in {ID}"
+        "not each id from {FIRST} on arrived once in {ID}"
     );
     Ok(with_ids)
 }
 
 fn id_of(request: &Recorded) -> Result<u64> {
     let value = request.fields.get(&ID.to_ascii_lowercase());
-    let value = value.with_context(|| format!("a request came without {ID}"))?;
+    let value = value.with_context(|| format!("a request arrived without {ID}"))?;
     let digits = value.strip_prefix(ID_PREFIX).and_then(|id| id.parse().ok());
     digits
         .with_context(|| format!("{ID} is `{value}`, and not `{ID_PREFIX}` with the id behind it"))
@@ -160,7 +160,7 @@ fn id_of(request: &Recorded) -> Result<u64> {
 
 fn turn_of(request: &Recorded) -> Result<usize> {
     let value = request.fields.get(TURN);
-    let value = value.context("a request came without the header field of its line")?;
+    let value = value.context("a request arrived without the header field of its line")?;
     Ok(value.parse()?)
 }
 

@@ -42,7 +42,7 @@ pub const PROMISES: [Promise; 22] = [
         refuses_unknown_commands,
     ),
     (
-        "can nothing that its manifest says it cannot",
+        "claims nothing that its manifest lists under `cannot`",
         lacks_what_its_manifest_says,
     ),
     (
