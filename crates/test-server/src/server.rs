@@ -44,7 +44,6 @@ pub(crate) struct Listening {
 
 impl Ports {
     /// Whether the runtime must know the time.
-    #[cfg(any(feature = "http3", not(target_os = "linux")))]
     pub(crate) fn need_time(&self) -> bool {
         #[cfg(feature = "http3")]
         if self.udp.is_some() {
@@ -65,7 +64,6 @@ impl Listening {
 
     /// The system tells clients over TCP that the server ends.
     #[cfg(not(feature = "http3"))]
-    #[expect(clippy::unused_async)]
     pub(crate) async fn close(&self, _: &Hub) {}
 }
 

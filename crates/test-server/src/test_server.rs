@@ -255,8 +255,8 @@ fn runtime(ports: &Ports) -> io::Result<LocalRuntime> {
     let mut builder = Builder::new_current_thread();
     builder.enable_io();
     // The clock needs it on other systems, and QUIC on all.
-    #[cfg(any(feature = "http3", not(target_os = "linux")))]
     if ports.need_time() {
+        #[cfg(any(feature = "http3", not(target_os = "linux")))]
         builder.enable_time();
     }
     builder.build_local(LocalOptions::default())
