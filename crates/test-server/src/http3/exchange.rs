@@ -4,14 +4,17 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use bytes::{Buf, Bytes};
 use h3::error::{Code, StreamError};
 use h3::server::RequestStream;
 use http::{HeaderMap, Response};
+use tokio::task::spawn_local;
 
 use super::transport::{Both, Raw};
 use super::{Streams, number};
+use crate::connection::LINGER;
 use crate::multiplexed::{self, Ending, Lost, Reset};
 use crate::source::PIECE;
 
@@ -149,12 +152,21 @@ impl multiplexed::Exchange for Exchange {
 
     fn end(&self, ending: Ending) {
         self.streams.life.end(ending);
+        // Before the drop of the stream, which would reset it first.
+        self.streams.close();
     }
 
     fn garbage(&self) {
         // DATA, which no control stream may carry (RFC 9114 §7.2.1).
         self.streams.control(vec![0, 0]);
-        self.streams.life.end(Ending::AfterStreams);
+        let streams = self.streams.clone();
+        spawn_local(async move {
+            // The client ends the connection before, if it notices.
+            let noticed = Instant::now() + LINGER;
+            streams.shared.hub.timer.sleep_until(noticed).await;
+            streams.life.end(Ending::Now);
+            streams.close();
+        });
     }
 }
 

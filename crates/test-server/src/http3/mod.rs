@@ -144,11 +144,7 @@ async fn serve(hub: Rc<Hub>, port: Rc<Port>, incoming: Incoming) {
     });
     let hub = &streams.shared.hub;
     within(&hub.timer, life, streams.drive()).await;
-    let code = match streams.life.ending() {
-        Ending::Cut => Code::H3_INTERNAL_ERROR,
-        _ => Code::H3_NO_ERROR,
-    };
-    streams.connection.close(number(code), b"");
+    streams.close();
     let entry = streams.shared.entry.borrow();
     hub.ledger.borrow_mut().disconnected(&entry);
 }
@@ -170,21 +166,25 @@ impl Streams {
             let stream = FrameStream::new(BufRecvStream::new(both));
             self.begin(connection.create_resolver(stream));
         }
-        match self.life.ending() {
+        if self.life.ending() == Ending::AfterStreams {
             // The client closes when it has its responses; what it still requests is not processed.
-            Ending::AfterStreams => {
-                let linger = Some(Instant::now() + LINGER);
-                let rest = async {
-                    while let Ok(Some(resolver)) = connection.accept().await {
-                        self.begin(resolver);
-                    }
-                };
-                within(&self.shared.hub.timer, linger, rest).await;
-            }
-            // The end of `connection` would be an end in good order.
-            Ending::Cut => self.connection.close(number(Code::H3_INTERNAL_ERROR), b""),
-            Ending::Open | Ending::Now => {}
+            let linger = Some(Instant::now() + LINGER);
+            let rest = async {
+                while let Ok(Some(resolver)) = connection.accept().await {
+                    self.begin(resolver);
+                }
+            };
+            within(&self.shared.hub.timer, linger, rest).await;
         }
+    }
+
+    /// Closes the connection as was decided; it may be closed already.
+    fn close(&self) {
+        let code = match self.life.ending() {
+            Ending::Cut => Code::H3_INTERNAL_ERROR,
+            _ => Code::H3_NO_ERROR,
+        };
+        self.connection.close(number(code), b"");
     }
 
     /// The next stream; none at the end of the connection.

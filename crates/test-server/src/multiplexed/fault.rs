@@ -16,11 +16,16 @@ const WRITTEN_AFTER: Duration = Duration::from_millis(10);
 
 /// Sends half of a body, and resets its stream.
 async fn half_and_reset(shared: &Shared, exchange: &mut impl Exchange) -> Result<(), Lost> {
+    half_written(shared, exchange).await?;
+    exchange.reset(Reset::Failed);
+    Ok(())
+}
+
+/// Sends half of a body. A reset discards bytes that are not written yet, and nothing reports when they are.
+async fn half_written(shared: &Shared, exchange: &mut impl Exchange) -> Result<(), Lost> {
     half(shared, exchange, false).await?;
-    // A reset discards bytes that are not written yet, and nothing reports when they are.
     let written = Instant::now() + WRITTEN_AFTER;
     shared.hub.timer.sleep_until(written).await;
-    exchange.reset(Reset::Failed);
     Ok(())
 }
 
@@ -38,13 +43,16 @@ pub(super) async fn play(
         }
         Fault::TruncateChunked => half_and_reset(shared, exchange).await?,
         Fault::TlsCut => {
-            half(shared, exchange, false).await?;
+            half_written(shared, exchange).await?;
             exchange.end(Ending::Cut);
         }
         Fault::Reset => exchange.reset(Reset::Failed),
         Fault::RefusedStream => exchange.reset(Reset::Refused),
         Fault::Close => exchange.end(Ending::Now),
-        Fault::Garbage => exchange.garbage(),
+        Fault::Garbage => {
+            exchange.garbage();
+            given_up(exchange).await;
+        }
         Fault::StallHead => given_up(exchange).await,
         Fault::StallBody => {
             half(shared, exchange, true).await?;
