@@ -88,6 +88,8 @@ pub enum Ability {
     Http1,
     /// HTTP/2.
     Http2,
+    /// HTTP/3.
+    Http3,
     /// https.
     Tls,
     /// Using a connection for more than one request.
