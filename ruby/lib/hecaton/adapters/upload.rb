@@ -2,6 +2,13 @@
 
 # For adapters.
 module Hecaton::Upload
+  # The position in a file; nil for a pipe, or anything else without one.
+  def self.position(io)
+    io.pos if io.respond_to?(:pos) && io.respond_to?(:seek)
+  rescue IOError, SystemCallError
+    nil
+  end
+
   # A body of known length, which looks like a file, so it is sent with a Content-Length. The block reads at most so
   # many bytes of it, nil at the end.
   class Sized

@@ -83,12 +83,10 @@ module Hecaton
 
       def succeeded(origin) = (@lock.synchronize { @circuits.delete(origin) } if @circuits.key?(origin))
 
-      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-
       def state(circuit)
         return :closed unless circuit.opened
 
-        now - circuit.opened < @cooldown ? :open : :half_open
+        Clock.now - circuit.opened < @cooldown ? :open : :half_open
       end
 
       def closed?(origin, request)
@@ -105,9 +103,9 @@ module Hecaton
       # One request at a time; one that never ended is forgotten after another cool-down.
       def trial?(circuit, request)
         notes, since = circuit.trial
-        return notes.equal?(request.notes) if notes && now - since < @cooldown
+        return notes.equal?(request.notes) if notes && Clock.now - since < @cooldown
 
-        circuit.trial = [request.notes, now]
+        circuit.trial = [request.notes, Clock.now]
         true
       end
 
@@ -133,7 +131,7 @@ module Hecaton
           @circuits[origin] = circuit # Now the most recent one.
           circuit.failures += 1
           circuit.trial = nil
-          circuit.opened = now if circuit.failures >= @most_failures
+          circuit.opened = Clock.now if circuit.failures >= @most_failures
         end
       end
     end

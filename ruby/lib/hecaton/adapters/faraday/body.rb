@@ -25,17 +25,10 @@ class Faraday::Adapter::Hecaton
 
     # Calls the block, then moves a file back to where it was, so that a middleware may send it again.
     def keeping_place(body)
-      position = position(body) unless body.nil? || body.is_a?(String)
+      position = ::Hecaton::Upload.position(body)
       yield
     ensure
       return_to(body, position) if position
-    end
-
-    # The position in a file; nil for any other object.
-    def position(body)
-      body.pos if body.respond_to?(:pos) && body.respond_to?(:seek)
-    rescue IOError, SystemCallError
-      nil # A pipe.
     end
 
     # Moves the file back to this position.

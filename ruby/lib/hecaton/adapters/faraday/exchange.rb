@@ -55,7 +55,7 @@ class Faraday::Adapter::Hecaton
 
     # Queues it in a batch for its own client, and calls the block with the error that it ended in, or nil.
     def queue(batch)
-      @position = Body.position(@given)
+      @position = ::Hecaton::Upload.position(@given)
       @pending = send_to(batch, client: @client)
       deliver(@pending) if @env.request.stream_response?
       @pending.on_complete { |outcome| yield conclude(outcome) }

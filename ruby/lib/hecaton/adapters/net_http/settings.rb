@@ -6,10 +6,6 @@ class Hecaton::NetHTTP
 
   # Called when an object starts, and again when one of its settings has changed.
   module Settings
-    # Settings that are nil unless the program sets them, and why each is refused.
-    REFUSED = {
-      local_port: "the system chooses the port of this side"
-    }.freeze
     # A name, or an address without brackets.
     HOST = %r{\A[^\s\[\]/?#@\\%<>^`{|}"]+\z}
     # An address, which needs no look-up.
@@ -20,7 +16,7 @@ class Hecaton::NetHTTP
     UNLIMITED = 2**62
     # Methods of requests that may be sent twice without doing more than once (RFC 9110 §9.2.2).
     IDEMPOTENT = %w[GET HEAD OPTIONS TRACE PUT DELETE].freeze
-    private_constant :REFUSED, :HOST, :ADDRESS, :FOREVER, :UNLIMITED
+    private_constant :HOST, :ADDRESS, :FOREVER, :UNLIMITED
 
     module_function
 
@@ -50,7 +46,7 @@ class Hecaton::NetHTTP
       raise ArgumentError, "#{name} is #{count.inspect}: give an Integer of at least 1#{or_else}"
     end
 
-    # Raises Refused for an address or a port that is none, as Net::HTTP fails for them, and for settings in REFUSED.
+    # Raises Refused for an address or a port that is none, as Net::HTTP fails for them, and for a port of this side.
     private_class_method def refuse(http)
       if http.address.to_s.empty?
         raise Refused,
@@ -64,7 +60,7 @@ class Hecaton::NetHTTP
         raise Failures.unresolved(http, "#{http.address.inspect} is not the name of a host")
       end
 
-      REFUSED.each { |name, why| refuse_setting(name, why) unless http.public_send(name).nil? }
+      refuse_setting(:local_port, "the system chooses the port of this side") unless http.local_port.nil?
     end
 
     # open_timeout holds for each of resolving, connecting and TLS. The wait for the response, and the wait between

@@ -17,16 +17,10 @@ class Hecaton::NetHTTP
 
     # Moves the IO back to where it was, for a request that is sent again.
     private_class_method def back(io)
-      start = position(io)
+      start = Hecaton::Upload.position(io)
       return ->(position) { io.seek(start + position) } if start
 
       ->(_) { raise IOError, "the request cannot be sent again: its body_stream can be read only once" }
-    end
-
-    private_class_method def position(io)
-      io.pos if io.respond_to?(:pos) && io.respond_to?(:seek)
-    rescue SystemCallError
-      nil # A pipe.
     end
 
     # The next piece of an IO, nil at its end.
