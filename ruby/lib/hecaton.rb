@@ -4,10 +4,10 @@ end
 
 # In this order, because some need others while they are loaded.
 %w[
-  version clock library native fibers headers attempt who_answered record outcome patterns content_type reasons
+  version clock library settings native fibers headers attempt who_answered record outcome patterns content_type reasons
   deprecation links any_response response error server_sent_events stream_reading stream request pending token
   request_log body_fiber body_source content mime generated_headers request_builder cookies events interception
-  response_builder retry_predicate features deferral verbs queueing guest batch sending many settings engine_settings
+  response_builder retry_predicate features deferral verbs queueing guest batch sending many engine_settings
   derivation part_file download
   times client_key suggestion client shared_client
 ].each { |name| require_relative "hecaton/#{name}" }

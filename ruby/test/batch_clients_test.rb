@@ -20,6 +20,18 @@ class BatchClientsTest < ServerTest
     assert_equal({ own: ["own"], 0 => ["0"] * 3, 1 => ["1"] * 3, 2 => ["2"] * 3 }, echoes)
   end
 
+  # An attempt that nobody looks at waits until its deadline.
+  def test_features_of_another_client_see_each_attempt
+    numbering = Object.new
+    def numbering.before_attempt(request, number) = request.with(headers: { "X-Number" => number.to_s })
+    numbers = []
+    client.batch do |batch|
+      batch.get(url("/echo"), client: client(features: [numbering]))
+        .on_complete { |outcome| numbers << outcome.response.body[/"x-number","(\w+)"/i, 1] }
+    end
+    assert_equal ["1"], numbers
+  end
+
   def number_in(outcome) = outcome.response.body[/"X-Number","(\w+)"/, 1]
 
   def test_one_limit_over_all_and_each_client_on_its_own_connections

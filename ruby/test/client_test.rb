@@ -404,21 +404,21 @@ class ClientTest < ServerTest
     assert_equal [0, Hecaton::Client], [stored.idle_connections, Hecaton::Client.open(timeout: 20).class]
   end
 
-  # A plain request goes to the engine by a short way, which must give equal results to the long one.
-  def test_a_request_of_an_adapter_is_as_any_other
+  # The engine reads the common options by itself. That must give equal results to the way through RequestBuilder.
+  def test_options_that_the_engine_reads_mean_the_same
     said = []
     logger = Logger.new(StringIO.new, formatter: ->(_, _, _, message) { said << message && "" })
     requested = [client, client(logger: logger), client(retry: { max: 1, if: ->(_) { false } }), client(bearer: -> { "t" })].map do |each|
-      [each.request_flat("POST", url("/echo"), %w[x-a 1 x-a 2], "body"),
-       each.request("POST", url("/echo"), headers: [%w[x-a 1], %w[x-a 2]], body: "body")]
+      [each.request("POST", url("/echo"), headers: [%w[x-a 1], %w[x-a 2]], body: "body"),
+       each.request("POST", url("/echo"), headers: { "x-a" => %w[1 2] }, body: "body")]
     end
-    requested.each do |flat, plain|
-      assert_equal [200, plain.json.fetch("headers")], [flat.status, flat.json.fetch("headers")]
+    requested.each do |short, long|
+      assert_equal [200, long.json.fetch("headers")], [short.status, short.json.fetch("headers")]
     end
     assert_equal 2, said.grep(/\APOST/).size, said.inspect # Both are logged.
-    assert_raises(Hecaton::TimeoutError) { client.request_flat("GET", url("/delay/2000"), [], nil, 0.05) }
-    assert_raises(ArgumentError) { client.request_flat("GET", url("/echo"), [], nil, -1) }
-    assert_equal 200, client.request_flat("PUT", url("/echo"), [], StringIO.new("read"), 5).status
+    assert_raises(Hecaton::TimeoutError) { client.request("GET", url("/delay/2000"), headers: [], body: nil, timeout: 0.05) }
+    assert_raises(ArgumentError) { client.request("GET", url("/echo"), headers: [], body: nil, timeout: -1) }
+    assert_equal 200, client.request("PUT", url("/echo"), headers: [], body: StringIO.new("read"), timeout: 5).status
   end
 
   def test_what_is_false_or_wrong_is_refused_on_the_short_way_too

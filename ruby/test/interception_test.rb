@@ -2,7 +2,7 @@
 require "test_helper"
 require "scripted"
 require "pathname"
-require "hecaton/interception/engine"
+require "hecaton/interception/run"
 
 class InterceptionTest < ServerTest
   # Responds and refuses by blocks, and keeps the requests and outcomes that it saw.

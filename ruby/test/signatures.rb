@@ -1,7 +1,7 @@
 # The signatures in sig/, and the gem's own methods, in forms that can be compared.
 require "rbs"
 require "hecaton"
-require "hecaton/interception/engine"
+require "hecaton/interception/run"
 
 # The methods that a class or module has by itself. Inherited and included methods are listed where they come from.
 module Signatures
@@ -16,7 +16,7 @@ module Signatures
   # The gem's own files, without suffix: those that are loaded by it, or by what it loads only in tests.
   def files
     @files ||= begin
-      script = 'require "hecaton"; require "hecaton/interception/engine"; puts $LOADED_FEATURES'
+      script = 'require "hecaton"; require "hecaton/interception/run"; puts $LOADED_FEATURES'
       loaded = IO.popen([RbConfig.ruby, "-I#{LIBRARY}", "-e", script], &:readlines).map(&:chomp)
       loaded.grep(/\A#{Regexp.escape(LIBRARY)}\/.*\.rb\z/).map { |path|
         path.delete_prefix("#{LIBRARY}/").delete_suffix(".rb")

@@ -43,9 +43,16 @@ module Hecaton
     PART = 3
     private_constant :MOST_GUESTS, :ENDED, :PART
 
+    # The failure of an attempt whose interceptor was left by an exception.
+    GIVEN_UP = %w[CancelledError queue].push(false, false).freeze
+    private_constant :GIVEN_UP
+
+    # For Guest: those of all requests of the batch, nil for none.
+    attr_reader :interceptors
+
     # For Client#batch, which is the way to one. must_time: whether a request needs a client or a timeout of its own.
-    def initialize(native, client, request_builder, response_builder, features, must_time: false)
-      queue_into(native, native, request_builder, response_builder, features, (Deferral.new if features))
+    def initialize(native, client, request_builder, response_builder, features, interceptors, must_time: false)
+      queue_into(native, native, request_builder, response_builder, features, Deferral.new, interceptors)
       @client = client
       @must_time = must_time
       @plain &&= !must_time
@@ -56,7 +63,7 @@ module Hecaton
       @responses = @errors = 0 # how many ended how
       @needing = [] # those whose body the engine needs more of
       @parts = [] # heads and pieces of bodies that were not reported yet
-      @has_hook_calls = !native.is_a?(Native::Batch) # Interceptors are called through the engine.
+      @has_hook_calls = !interceptors.nil?
     end
 
     # Queues a request and returns a Pending. Arguments as in Client#request, without a block, and
@@ -84,7 +91,7 @@ module Hecaton
     end
 
     # Requests that are queued, or in flight, or have ended without their callbacks having been called.
-    def size = @native.size + (@ended.empty? ? 0 : (@ended.size - @reported) / ENDED) + (@deferral ? @deferral.size : 0)
+    def size = @native.size + (@ended.empty? ? 0 : (@ended.size - @reported) / ENDED) + @deferral.size
 
     # Without what came, which may be secret.
     def inspect = "#<Hecaton::Batch of #{size} requests>"
@@ -132,7 +139,7 @@ module Hecaton
     def last_called = (@ended[@reported - ENDED] if @reported.positive?)
 
     # For adapters: a request that has no callback, nil if each has one.
-    def without_callback = [*@native.held, *@deferral&.pendings].find { |pending| !pending.callback? }
+    def without_callback = [*@native.held, *@deferral.pendings].find { |pending| !pending.callback? }
 
     # For adapters: last_called is nil from now on, until the next is called.
     def forget_last_called = (@ended[@reported - ENDED] = nil if @reported.positive?)
@@ -169,7 +176,7 @@ module Hecaton
     def expect_hook_calls = @has_hook_calls = true
 
     # For Guest: requests whose features are still to be called.
-    def deferral = @deferral ||= Deferral.new
+    attr_reader :deferral
 
     # Error: of the first request that ended in one; nil when none did.
     attr_reader :first_error
@@ -203,10 +210,9 @@ module Hecaton
       raise ArgumentError, "rate is #{value.inspect}: use a number of requests per second above 0"
     end
 
-    # The options of a request, with its end of the queue.
-    def self.with_queue(options, queue)
-      return options if queue == :back
-      return (options || {}).merge(front: true) if queue == :front
+    # Whether a request goes to the front of the queue.
+    def self.front?(queue)
+      return queue == :front if queue.nil? || queue == :back || queue == :front
 
       raise ArgumentError, "queue is #{queue.inspect}: use :front or :back"
     end
@@ -232,12 +238,13 @@ module Hecaton
       return true if unreported?
 
       @reported = 0 if @ended.empty? # `forget` may have been left between two steps.
-      if @deferral
-        start_all_deferred
-        return true if unreported?
-      end
+      start_all_deferred
+      return true if unreported?
+
       run_hook_calls if @has_hook_calls # Now: callbacks of earlier outcomes run before the predicate.
+      ended, parts = @ended.size, @parts.size
       any = @native.wait(@ended, @needing, @parts)
+      intercept(@ended, ended, @parts, parts) if @interceptors
       fill
       any
     end
@@ -280,15 +287,39 @@ module Hecaton
       @deferring = false
     end
 
+    # What interceptors make of the outcomes and parts from these indexes on. If one of them raises, the rest stay as
+    # they came.
+    def intercept(ended, outcome, parts, part)
+      while (request = parts[part])
+        parts[part + 2] = request.interception.part(parts[part + 1], parts[part + 2])
+        part += PART
+      end
+      while (request = ended[outcome])
+        ended[outcome + 1, 3] = request.interception.ended(*ended[outcome + 1, 3])
+        outcome += ENDED
+      end
+    end
+
+    # An interceptor's call is the last: what has ended is handed over before the next.
     def run_hook_calls
       while (call = @native.next_hook_call)
-        pending, about, *facts = call
-        given = nil
+        request, about, *facts = call
+        given = (GIVEN_UP if about == :interception)
         begin
-          given = about == :attempt ? pending.run.before_attempt(*facts) : pending.predicate.again?(*facts)
+          given = hook_call(request, about, facts)
         ensure
           @native.resolve(given) # After an exception: no attempt, and none again.
         end
+        return if about == :interception
+      end
+    end
+
+    def hook_call(request, about, facts)
+      case about
+      when :outcome then request.predicate.again?(*facts)
+      when :attempt then request.run.before_attempt(*facts)
+      when :interception then request.interception.respond(*facts)
+      when :observation then request.interception.observe(*facts)
       end
     end
 
@@ -369,7 +400,7 @@ module Hecaton
       # An interrupt, or another one, must not keep any of them from its outcome.
       Thread.handle_interrupt(Object => :never) do
         queued, started = @native.clear(@ended)
-        queued += @deferral.clear if @deferral
+        queued += @deferral.clear
         ends = @ended.drop(@reported).each_slice(ENDED).map { |request, *values| [request, builder_of(request).outcome(*values, request.strict)] }
         @aborts += 1
         @ended = [] # Not cleared: `hand_on` may be reading it.

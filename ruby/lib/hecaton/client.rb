@@ -58,16 +58,8 @@ module Hecaton
     def request(request, url = nil, options = nil, &block)
       return send_request(RequestBuilder.verb(request), url, options, &block) unless request.is_a?(Request)
 
-      transmit(Request.alone(request, url, options), &block)
-    end
-
-    # For adapters: as request, with headers as the engine takes them: [name, value, name, value].
-    def request_flat(method, url, flat, body, timeout = nil)
-      unless @plain && (body.nil? || body.instance_of?(String))
-        return transmit(Request.of(method, url, { headers: flat.each_slice(2).to_a, body: body, timeout: timeout }))
-      end
-
-      ended(method, nil, *engine.perform(method, url, flat, body, timeout && Client.seconds(timeout), nil))
+      request = Request.alone(request, url, options)
+      transmit(@features ? request.prepared(@request_builder) : request, &block)
     end
 
     # For adapters: connects to a URL's origin, so that the next request there finds an idle connection, unless one is
@@ -248,25 +240,22 @@ module Hecaton
       public_headers = Client.names(:public_headers, given[:public_headers])
       log = RequestLog.for(given[:logger], public_headers || [])
       base = Client.base(given[:base_url])
+      @response_builder = ResponseBuilder.new(**given.slice(:on_deprecation, :raise_for_status, :max_body), log: log)
       @request_builder = RequestBuilder.new(**given.slice(:headers, :basic_auth, :bearer, :digest_auth, :app_name, :app_env, :user_agent, :decode, :decode_always, :redirects),
-        predicate: RetryPredicate.block(given[:retry]), base: base, log: log, timeout: @timeout, public_headers: public_headers)
+        predicate: RetryPredicate.block(given[:retry]), base: base, log: log, timeout: @timeout, public_headers: public_headers,
+        response_builder: @response_builder)
       @features = Features.of(*given.values_at(:features, :max_body, :raise_for_status))
       @bare = @request_builder.plain?
       @plain = @bare && @features.nil?
       # Whether a request may do without a Request, because nobody else looks at it.
       @direct = @features.nil? && @request_builder.token_source.nil?
       @bare &&= !@features&.attempts?
-      @reports = !@features&.after.nil?
       settings = Settings.for_engine(given).merge(
         cookies: @cookies&.native, headers: @request_builder.headers, digest_auth: @request_builder.login,
         public_headers: public_headers, base_url: base, strict_urls: given[:strict_urls]
       )
       @native = native_client(settings)
-      @response_builder = ResponseBuilder.new(**given.slice(:on_deprecation, :raise_for_status, :max_body), log: log)
     end
-
-    # The engine that sends requests: the native one, or its replacement in tests.
-    def engine = Interception.active? ? Interception.engine(@native) : @native
 
     def native_client(options)
       @parent ? @parent.with(options) : Native::Client.new(options)

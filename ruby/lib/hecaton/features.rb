@@ -56,13 +56,6 @@ module Hecaton
 
     # Whether any of the features observes each attempt.
     def attempts? = !@before_attempt.nil?
-
-    # The part of all features in one request; in_parts is whether its response is read in pieces.
-    def run(request, builder, in_parts)
-      request = request.prepared(builder)
-      request.in_parts = true if in_parts
-      FeatureRun.of(self, request)
-    end
   end
 
   # The way of one request through the features. Made for each sending; a feature that does nothing costs no object

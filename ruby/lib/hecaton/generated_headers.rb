@@ -25,12 +25,6 @@ module Hecaton
       kind == :multipart ? with_boundary(given, made) : given
     end
 
-    # Authorization: nil leaves what there is, false leaves the client's and the URL's out.
-    #
-    # made:: what basic_auth, bearer or digest_auth say: text, nil or false
-    # own:: the values that the request's headers have for it
-    def authorization(made, own) = own.empty? ? made : nil
-
     # :json, :form or :multipart.
     def kind_of(made) = SAME_KIND.keys.find { |kind| made.match?(SAME_KIND[kind]) }
     private_class_method :kind_of

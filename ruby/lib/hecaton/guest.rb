@@ -7,7 +7,7 @@ module Hecaton
     # batch is the Batch, and target its engine's. The others are the client's.
     def initialize(batch, native, target, request_builder, response_builder, features)
       @batch = batch
-      queue_into(native, target, request_builder, response_builder, features, (batch.deferral if features))
+      queue_into(native, target, request_builder, response_builder, features, batch.deferral, batch.interceptors)
     end
 
     # For Pending: how often the batch was aborted.

@@ -48,7 +48,7 @@ module Hecaton
 
     # Adds an interceptor after the others, unless it is there. Returns nil.
     def self.add(interceptor)
-      require_relative "interception/engine"
+      require_relative "interception/run"
       replace { |others| others.include?(interceptor) ? others : others + [interceptor] }
     end
 
@@ -66,14 +66,16 @@ module Hecaton
       Thread.current[BYPASSED] = before
     end
 
-    # For the client: its engine with interceptors in front of the network, for one request or one batch.
-    def self.engine(native)
+    # For the client: the interceptors of its next request or batch, nil for none.
+    def self.interceptors
+      return unless active?
+
       interceptors = @interceptors
       if (names = Thread.current[BYPASSED])
         Thread.current[BYPASSED] = nil
         interceptors = names.empty? ? [] : interceptors.reject { |each| names.include?(each.name) }
       end
-      interceptors.empty? ? native : Engine.new(native, interceptors)
+      interceptors unless interceptors.empty?
     end
 
     private_class_method def self.replace

@@ -22,8 +22,7 @@ module Hecaton
 
     # For Batch: the way of this client's requests into that Batch, which another client has. native is the engine's.
     def join(batch, native)
-      guest = native.is_a?(Native::Batch) ? @native.join(native) : native.guest(@native)
-      Guest.new(batch, guest, native, @request_builder, @response_builder, @features)
+      Guest.new(batch, @native.join(native), native, @request_builder, @response_builder, @features)
     end
 
     # Gets all these URLs and returns an Array of their outcomes in the same order: a Response or an Error each
@@ -128,10 +127,10 @@ module Hecaton
     end
 
     def new_batch(concurrency, per_origin, rate, **others)
-      native = engine.batch(
+      native = @native.batch(
         Batch.most(:concurrency, concurrency), Batch.most(:per_origin, per_origin), Batch.rate(rate)
       )
-      Batch.new(native, self, @request_builder, @response_builder, @features, **others)
+      Batch.new(native, self, @request_builder, @response_builder, @features, Interception.interceptors, **others)
     end
   end
 end

@@ -26,8 +26,8 @@ module Hecaton
     # For the batch: what decides whether the request is sent again, nil for rules or none.
     attr_accessor :predicate
 
-    # For the batch: as kind in `of`.
-    attr_writer :kind
+    # For the batch: the Interception::Run, nil without interceptors.
+    attr_accessor :interception
 
     # For the batch: the features' part in this request, nil without features.
     attr_reader :run

@@ -165,9 +165,6 @@ module Hecaton
       self
     end
 
-    # For the client: whether it has only a method, a URL and headers.
-    def bare? = @own_options.nil? || (@own_options.size == 1 && @own_options.key?(:headers)) || @own_options.empty?
-
     # For the client: whether the body can be sent again from a value that is held.
     def held? = (given[:body].nil? || given[:body].is_a?(String)) && given[:multipart].nil?
 

@@ -6,25 +6,25 @@ module Hecaton
     # All but what RFC 3986 §2.3 calls unreserved.
     RESERVED = /[^A-Za-z0-9\-._~]/n
     # The steps that an option of a request needs beside its value, as bits. A request costs only those of its options.
-    # Clients and batches look at STRICT, BEARER, TIMEOUT, QUEUE and CLIENT.
-    HEADERS, TIMEOUT, STRICT, PARAMS, BODY, ENCODED, CREDENTIALS, BEARER, RARE = Array.new(9) { |bit| 1 << bit }
-    # For batches: the position of a request in the queue.
-    QUEUE = 1 << 9
-    # For batches: a client of the request's own.
-    CLIENT = 1 << 10
+    # Clients and batches look at TIMEOUT, BEARER, QUEUE and CLIENT. The last two are a batch's.
+    HEADERS, TIMEOUT, STRICT, BODY, REDIRECTS, PARAMS, ENCODED, CREDENTIALS, BEARER, OTHERS, QUEUE, CLIENT =
+      Array.new(12) { |bit| 1 << bit }
+    # Of options that the engine reads by itself.
+    READABLE = HEADERS | TIMEOUT | STRICT | BODY | REDIRECTS
+    RARE = REDIRECTS | OTHERS
     CONTENT = BODY | ENCODED
-    FIELDS = CREDENTIALS | ENCODED
+    FIELDS = HEADERS | CREDENTIALS | ENCODED
     # The steps that each option of a request needs.
     NEEDS = {
       headers: HEADERS, timeout: TIMEOUT, raise_for_status: STRICT, params: PARAMS, body: BODY, json: ENCODED,
       form: ENCODED, multipart: ENCODED, basic_auth: CREDENTIALS, bearer: CREDENTIALS | BEARER,
-      digest_auth: CREDENTIALS | RARE, redirects: RARE, retry: RARE
+      digest_auth: CREDENTIALS | OTHERS, redirects: REDIRECTS, retry: OTHERS
     }.freeze
     # Those of a request of a batch.
     QUEUED = { **NEEDS, queue: QUEUE, client: CLIENT }.freeze
     NO_VALUES = [].freeze
-    private_constant :RESERVED, :HEADERS, :PARAMS, :BODY, :ENCODED, :CONTENT, :FIELDS, :CREDENTIALS, :RARE,
-      :NO_VALUES
+    private_constant :RESERVED, :HEADERS, :STRICT, :BODY, :REDIRECTS, :PARAMS, :ENCODED, :CONTENT, :FIELDS, :CREDENTIALS,
+      :OTHERS, :RARE, :NO_VALUES
 
     # For the engine: the client's headers, [name, value, name, value].
     attr_reader :headers
@@ -49,7 +49,7 @@ module Hecaton
 
     # The client's defaults; Client.new documents each.
     def initialize(headers: nil, basic_auth: nil, bearer: nil, digest_auth: nil, app_name: nil, app_env: nil, user_agent: nil,
-      decode: nil, decode_always: nil, redirects: nil, predicate: nil, base: nil, log: nil, timeout: nil, public_headers: nil)
+      decode: nil, decode_always: nil, redirects: nil, predicate: nil, base: nil, log: nil, timeout: nil, public_headers: nil, response_builder: nil)
       code = bearer if bearer.respond_to?(:call)
       credentials = { headers: headers, basic_auth: basic_auth, bearer: bearer, digest_auth: digest_auth }
       own = fields(credentials, nil).to_a.each_slice(2).to_a
@@ -66,37 +66,24 @@ module Hecaton
       @headers = fields.flatten(1).freeze
       @login = RequestBuilder.login(digest_auth)
       @predicate = predicate
+      @response_builder = response_builder
       @content_type = fields.find { |name, _| name.casecmp?("content-type") }&.last
       @decode_always = decode_always
       @implied = { "user-agent" => user_agent || app_name&.to_s, "accept-encoding" => ("*" unless decode == false) }.freeze
     end
 
-    # Yields method, URL, headers, body, timeout and options as the engine takes them, and returns what the block does.
-    # After the body comes the BodySource, if the body is one, else nil. The values are yielded, because an Array for
-    # each request would cost more.
-    #
+    # The options of a request as the engine takes them, an Array: headers ([name, value, name, value]), body (a String or
+    # a BodySource), timeout (a Float), each nil for none, and a Hash of what few requests have, where there is any of it.
     # needs is what RequestBuilder.needs returned of the options. request is the Request that has them, nil for none.
-    def call(http_method, target, given, needs, request)
-      if needs & CONTENT != 0
-        body = given[:body]
-        unless needs & CONTENT == BODY && body.instance_of?(String) # The plain case.
-          body, type = request ? request.content : Content.given(given)
-          source = body if body.is_a?(BodySource)
-        end
-      end
-      url = needs & PARAMS == 0 ? target : RequestBuilder.with_params(target, given[:params])
-      if needs & FIELDS != 0
-        flat = fields(given, type)
-      elsif needs & HEADERS != 0
-        flat = RequestBuilder.flat_of(given[:headers])
-      end
-      @log&.head(http_method, url, flat, @headers)
-      unless needs & TIMEOUT == 0
-        limit = given[:timeout]
-        limit = limit.instance_of?(Integer) && limit >= 0 && limit < 1_000_000 ? limit.to_f : Client.seconds(limit)
-      end
-      rare = options(given) unless needs & RARE == 0 && @predicate.nil?
-      yield http_method, url, flat, body, source, limit, rare
+    # strict is its raise_for_status.
+    def build(http_method, url, given, needs, request, strict)
+      body, type = request ? request.content : Content.given(given) unless needs & CONTENT == 0
+      headers = fields(given, type) unless needs & FIELDS == 0
+      @log&.head(http_method, url, headers, @headers)
+      timeout = Client.seconds(given[:timeout]) unless needs & TIMEOUT == 0
+      return [headers, body, timeout] if needs & RARE == 0 && @predicate.nil?
+
+      [headers, body, timeout, rare(given, strict)]
     end
 
     # For Request: the absolute URL, or what was given if that is no URL.
@@ -125,12 +112,10 @@ module Hecaton
       method.is_a?(Symbol) ? method.to_s.upcase : method.to_s
     end
 
-    # For call: what these options of a request need. ArgumentError for an unknown one.
+    # What these options of a request need. ArgumentError for an unknown one.
     def self.needs(options, known = NEEDS)
-      names = options.keys # A loop over them costs half of what each_key does.
-      at = names.size
       needs = 0
-      needs |= known[names[at]] || Request.refuse(names[at]) while (at -= 1) >= 0
+      options.each_key { |name| needs |= known[name] || Request.refuse(name) }
       needs
     end
 
@@ -249,18 +234,15 @@ module Hecaton
       raise ArgumentError, "#{name} is of class #{value.class}: give a String or a Symbol"
     end
 
-    # Rare options of a request; nil if this one has none.
-    def options(given)
+    def rare(given, strict)
       redirects, digest_auth, again = given[:redirects], given[:digest_auth], given[:retry]
-      return if redirects.nil? && digest_auth.nil? && again.nil? && @predicate.nil?
-
-      options = {}
-      options[:redirects] = RequestBuilder.redirects(redirects) unless redirects.nil?
-      options[:digest_auth] = RequestBuilder.login(digest_auth) unless digest_auth.nil?
+      rare = {}
+      rare[:redirects] = RequestBuilder.redirects(redirects) unless redirects.nil?
+      rare[:digest_auth] = RequestBuilder.login(digest_auth) unless digest_auth.nil?
       predicate = again.nil? ? @predicate : RetryPredicate.block(again)
-      options[:predicate] = predicate if predicate
-      options[:retry] = Client.retry_options(again) || false unless again.nil?
-      options
+      rare[:predicate] = RetryPredicate.new(predicate, @response_builder, strict) if predicate
+      rare[:retry] = Client.retry_options(again) || false unless again.nil?
+      rare
     end
 
     # The headers of a request, nil for none.
@@ -270,8 +252,9 @@ module Hecaton
       return flat if type.nil? && basic_auth.nil? && bearer.nil? && digest_auth.nil?
 
       flat ||= []
-      authorization = GeneratedHeaders.authorization(authorization(basic_auth, bearer, digest_auth), values(flat, "authorization"))
-      flat.push("Authorization", authorization || nil) unless authorization.nil?
+      # nil leaves what there is, false leaves the client's and the URL's out.
+      authorization = authorization(basic_auth, bearer, digest_auth)
+      flat.push("Authorization", authorization || nil) unless authorization.nil? || values(flat, "authorization").any?
       type ? with_type(flat, type) : flat
     end
 
@@ -280,8 +263,7 @@ module Hecaton
       named = values(flat, "content-type")
       return flat.push("Content-Type", made) if named.empty? && @content_type.nil? # The plain case.
 
-      named = named.flatten
-      own = named.compact.first
+      own = named.flatten.compact.first
       type = GeneratedHeaders.content_type(made, own, (@content_type if named.empty?))
       return flat if type == own
 

@@ -1,73 +1,51 @@
 # The way of a single request: through the features, with a token, to the engine and back.
 module Hecaton
-  # Included by Client. A request without options goes to the engine at once, if nobody observes it.
+  # Included by Client. The engine itself reads the common options, so a request without others goes there at once, if
+  # nobody observes it.
   module Sending
-    GET = "GET".freeze
-    private_constant :GET
-
     private
 
-    # For Verbs. A Request is made only for features; most requests have no more than a URL and headers.
+    # For Verbs.
     def send_request(method, url, options, &block)
-      if @plain && !block
-        return ended(method, nil, *engine.perform(method, url, nil, nil, nil, nil)) if options.nil?
-        return perform_one(method, url, options) if options.size == 1
-      elsif @features && !block && options.nil?
-        return send_through(FeatureRun.allocate.load(@features, Request.allocate.load(method, url, nil, @request_builder)))
-      end
-
-      perform_with(method, url, options, &block)
-    end
-
-    # Short ways for one option that is common.
-    def perform_one(method, url, options)
-      if options.key?(:headers)
-        flat = RequestBuilder.flat_of(options[:headers])
-      elsif method == GET
-        return perform_with(method, url, options) unless options.key?(:raise_for_status)
-
-        strict = ResponseBuilder.strict(options[:raise_for_status])
-      else
-        body = options[:body]
-        return perform_with(method, url, options) unless body.instance_of?(String)
-      end
-      ended(method, strict, *engine.perform(method, url, flat, body, nil, nil))
-    end
-
-    def perform_with(method, url, options, &block)
       needs = options ? RequestBuilder.needs(options) : 0
+      if @plain && !block && needs <= RequestBuilder::READABLE && !Interception.active?
+        values = @native.perform(method, url, options, nil)
+        return ended(method, options && options[:raise_for_status], *values) if values
+      end
       if @direct && (needs & RequestBuilder::BEARER == 0 || !options[:bearer].respond_to?(:call))
-        return exchange(method, url, options || Request::NOTHING, needs, nil, nil, &block)
+        return exchange(method, url, options || Request::NOTHING, needs, &block)
       end
 
-      return transmit(Request.of(method, url, options), &block) if block || !@features
-
-      send_through(FeatureRun.allocate.load(@features, Request.allocate.load(method, url, options, @request_builder)))
+      transmit(Request.allocate.load(method, url, options, @request_builder), &block)
     end
 
-    # Sends a request on its way through the features.
+    # Sends a request, which nobody else has, on its way through the features.
     def transmit(request, &block)
+      return send_through(FeatureRun.allocate.load(@features, request)) if @features && !block
       return deliver(request, &block) unless @features
 
-      run = @features.run(request, @request_builder, block)
-      block ? stream_through(run, &block) : send_through(run)
+      request.in_parts = true
+      stream_through(FeatureRun.of(@features, request), &block)
     end
 
     def send_through(run)
       given = run.before
-      request = run.request
-      if given.nil? && @bare && (request.own_options.nil? || request.bare?)
-        method = request.http_method
-        flat = RequestBuilder.flat_of(request.own_options[:headers]) if request.own_options
-        outcome = result_of(method, nil, *engine.perform(method, request.target, flat, nil, nil, nil))
-        outcome = run.after(outcome) if @reports
-      else
-        outcome = run.after(given ? given_outcome(run, given) : outcome_of(run) { deliver(request, run) })
-      end
+      outcome = run.after(given ? given_outcome(run, given) : sent(run, run.request))
       ended = true
       outcome.is_a?(Error) ? ResponseBuilder.raise_error(outcome) : outcome
     ensure
       cut_off(run) unless ended
+    end
+
+    # The outcome of a request as the features have left it.
+    def sent(run, request)
+      options = request.own_options
+      if @bare && !Interception.active? && (options.nil? || RequestBuilder.needs(options) <= RequestBuilder::READABLE)
+        method = request.http_method
+        values = @native.perform(method, request.target, options, nil)
+        return result_of(method, options && options[:raise_for_status], *values) if values
+      end
+      outcome_of(run) { deliver(request, run) }
     end
 
     def stream_through(run)
@@ -119,33 +97,35 @@ module Hecaton
       end
     end
 
-    def perform(request, run = nil, &block)
+    def perform(request, run, &block)
       given = request.given
       exchange(request.http_method, request.target, given, RequestBuilder.needs(given), request, run, &block)
     end
 
     # request is nil if no Request was made.
-    def exchange(http_method, target, given, needs, request, run, &block)
-      strict = ResponseBuilder.strict(given[:raise_for_status]) unless needs & RequestBuilder::STRICT == 0
-      stream = Native::Stream.new if block
-      source = nil
-      status, record, rest =
-        @request_builder.call(http_method, target, given, needs, request) do |method, url, flat, content, _, limit, options|
-          options[:predicate] &&= RetryPredicate.new(options[:predicate], @response_builder, strict) if options
-          options = (options || {}).merge(attempts: run) if run&.attempts?
-          if stream
-            source = content if content.is_a?(BodySource)
-            next engine.open(stream, method, url, flat, content, limit, options)
-          end
+    def exchange(method, target, given, needs, request = nil, run = nil, &block)
+      strict = ResponseBuilder.strict(given[:raise_for_status])
+      url = RequestBuilder.with_params(target, given[:params])
+      built = @request_builder.build(method, url, given, needs, request, strict)
+      (built[3] ||= {})[:attempts] = run if run&.attempts?
+      interceptors = Interception.interceptors
+      interception = Interception::Run.new(interceptors, built) if interceptors
+      return open(method, url, built, strict, interception, &block) if block
 
-          engine.perform(method, url, flat, content, limit, options)
-        end
-      return @response_builder.stream(http_method, status, record, rest, strict, &block) if stream && status
+      values = @native.perform(method, url, nil, built)
+      ended(method, strict, *(interception ? interception.ended(*values) : values))
+    end
 
-      ended(http_method, strict, status, record, rest)
+    def open(method, url, built, strict, interception, &block)
+      stream = Native::Stream.new
+      values = @native.open(stream, method, url, built)
+      values = interception.opened(*values) if interception
+      return ended(method, strict, *values) unless values.first
+
+      @response_builder.stream(method, *values, strict, &block)
     ensure
-      stream&.close # An interrupt may have come before the block was called, which closes it otherwise.
-      source&.stop
+      stream.close # An interrupt may have come before the block was called, which closes it otherwise.
+      built[1].stop if built[1].is_a?(BodySource)
     end
 
     # Reports an outcome, and returns it.

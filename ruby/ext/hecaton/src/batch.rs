@@ -14,19 +14,18 @@ use std::time::Instant;
 use futures_util::lock::{Mutex, MutexGuard};
 use hecaton::{InParts, InvalidUrl, Limits, Outcome, Request, Template};
 use magnus::rb_sys::AsRawValue;
-use magnus::typed_data::Obj;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{
     DataTypeFunctions, Error, Module, RArray, RHash, RModule, Ruby, Thread, TypedData, Value, gc,
     method,
 };
 
-use crate::body_source::{self, BodySource, RubyQueue};
+use crate::body_source::{self, RubyQueue};
 use crate::client::Engine;
 use crate::held::Held;
-use crate::hooks::{About, Decision, HookCalls, RubyHooks};
+use crate::hooks::{About, Decision, HookCalls};
 use crate::process::ProcessLocal;
-use crate::request::Refused;
+use crate::request::{Built, Refused};
 use crate::{fibers, gvl, process, record, request};
 
 /// The engine's batch, used by the thread that made it, or by the one that adopted it. `wait` holds the lock while it waits without the GVL.
@@ -61,30 +60,6 @@ impl Together {
     fn hand_to(&mut self, ended: RArray) -> Result<(), Error> {
         let filled = std::mem::take(&mut self.filled);
         ended.cat(&self.values[..filled])
-    }
-}
-
-/// The rare things that a request may have beside its own parts.
-#[derive(Default)]
-pub struct Extras {
-    /// The source of a body that is read while it is sent. The body on the stack keeps it alive.
-    source: Option<Obj<BodySource>>,
-    front: bool,
-    ruby_hooks: RubyHooks,
-}
-
-impl Extras {
-    /// Those of the arguments of `push`.
-    pub fn of(ruby: &Ruby, body: Option<Value>, options: Option<RHash>) -> Result<Extras, Error> {
-        let front = match options {
-            Some(options) => request::given(ruby, options, "front")?,
-            None => None,
-        };
-        Ok(Extras {
-            source: request::body_source(body)?.map(|(native, _)| native),
-            front: front.unwrap_or(false),
-            ruby_hooks: request::ruby_hooks(ruby, options)?,
-        })
     }
 }
 
@@ -180,51 +155,43 @@ impl Batch {
         self.pid != process::id()
     }
 
-    /// Queues one of Ruby's requests, a GET without options, and returns it. Most requests are like that.
-    fn push_get(ruby: &Ruby, this: &Batch, queued: Value, url: Value) -> Result<Value, Error> {
-        this.own(ruby)?;
-        let request = request::get(ruby, &this.template, url);
-        this.queue(ruby, None, queued, request, Extras::default())
-    }
-
-    /// Queues one of Ruby's requests, and returns it.
-    #[allow(clippy::too_many_arguments)] // They are Ruby's, passed one by one because it is fastest.
+    /// Queues one of Ruby's requests, and returns it. Nil if Ruby must read the options.
     fn push(
         ruby: &Ruby,
         this: &Batch,
         queued: Value,
         method: Value,
         url: Value,
-        headers: Option<RArray>,
-        body: Option<Value>,
-        timeout: Option<f64>,
         options: Option<RHash>,
-    ) -> Result<Value, Error> {
+        built: Option<RArray>,
+    ) -> Result<Option<Value>, Error> {
         this.own(ruby)?;
-        let template = &this.template;
-        let request = request::build(ruby, template, method, url, headers, body, timeout, options);
-        let extras = Extras::of(ruby, body, options)?;
-        this.queue(ruby, None, queued, request, extras)
+        let built = Built::of(built)?;
+        let request = request::build(ruby, &this.template, method, url, options, &built);
+        this.queue(ruby, None, queued, request, &built)
     }
 
-    /// Queues a request, which `client` sends; none for the batch's own. Returns it.
+    /// Queues a request, which `client` sends; none for the batch's own. Returns it, if there is one.
     pub fn queue(
         &self,
         ruby: &Ruby,
         client: Option<hecaton::Client>,
         queued: Value,
-        request: Result<Request, Refused>,
-        extras: Extras,
-    ) -> Result<Value, Error> {
+        request: Result<Option<Request>, Refused>,
+        built: &Built,
+    ) -> Result<Option<Value>, Error> {
         let request = match request {
-            Ok(request) => Ok(request),
+            Ok(Some(request)) => Ok(request),
+            Ok(None) => return Ok(None),
             Err(Refused::Url(error)) => Err(error),
             Err(Refused::Other(error)) => return Err(error),
         };
+        // The body on the stack keeps it alive.
+        let source = built.body_source()?;
         let mut guard = self.lock(ruby)?;
         let inner = running(ruby, &mut guard)?;
-        let request = match (request, &extras.source) {
-            (Ok(request), Some(native)) => {
+        let request = match (request, &source) {
+            (Ok(request), Some((native, _))) => {
                 let ruby_queue = inner.ruby_queue.get_or_insert_default().clone();
                 let tag = self.held.next_tag();
                 Ok(request::with_source(
@@ -238,10 +205,10 @@ impl Batch {
             tags.insert(object_id(queued)?, tag);
         }
         match request {
-            Ok(request) => inner.start(client, tag, request, &extras),
+            Ok(request) => inner.start(client, tag, request, built),
             Err(error) => inner.refused.push((tag, error)),
         }
-        Ok(queued)
+        Ok(Some(queued))
     }
 
     /// Has the response of one of Ruby's requests handed over in parts: its head, and the pieces of its body if
@@ -516,15 +483,15 @@ impl Inner {
         mut client: Option<hecaton::Client>,
         tag: usize,
         mut request: Request,
-        extras: &Extras,
+        built: &Built,
     ) {
-        if !extras.ruby_hooks.is_none() {
+        if !built.ruby_hooks.is_none() {
             let hook_calls = self.enable_hooks();
             client = client.map(|client| client.with_hooks(hook_calls));
-            request = extras.ruby_hooks.mark(request, tag);
+            request = built.ruby_hooks.mark(request, tag);
         }
         self.newest = Some(tag);
-        match (client, extras.front) {
+        match (client, built.front) {
             (None, false) => self.batch.push(tag, request),
             (None, true) => self.batch.push_front(tag, request),
             (Some(client), false) => self.batch.push_by(client, tag, request),
@@ -565,8 +532,7 @@ fn object_id(request: Value) -> Result<i64, Error> {
 /// Defines the class.
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = crate::define::<Batch>(ruby, native, "Batch")?;
-    class.define_method("push", method!(Batch::push, 7))?;
-    class.define_method("push_get", method!(Batch::push_get, 2))?;
+    class.define_method("push", method!(Batch::push, 5))?;
     class.define_method("in_parts", method!(Batch::in_parts, 2))?;
     class.define_method("held", method!(Batch::held, 0))?;
     class.define_method("next_hook_call", method!(Batch::next_hook_call, 0))?;

@@ -14,7 +14,7 @@ use crate::cookies::{Cookies, Home};
 use crate::guest::Guest;
 use crate::hooks::{HookCalls, RubyHooks};
 use crate::process::ProcessLocal;
-use crate::request::given;
+use crate::request::{Built, given};
 use crate::settings::config;
 use crate::shared::{Shared, shared};
 use crate::stream::Stream;
@@ -100,21 +100,21 @@ impl Client {
         Ok((engine, client))
     }
 
-    #[allow(clippy::too_many_arguments)] // They are Ruby's, passed one by one because it is fastest.
+    /// Sends a request and waits for its outcome. Nil if Ruby must read the options.
     fn perform(
         ruby: &Ruby,
         this: &Client,
         method: Value,
         url: Value,
-        headers: Option<RArray>,
-        body: Option<Value>,
-        timeout: Option<f64>,
         options: Option<RHash>,
-    ) -> Result<RArray, Error> {
-        let template = &this.template;
-        let request = request::build(ruby, template, method, url, headers, body, timeout, options)
-            .map_err(|refused| refused.raised(ruby))?;
-        let caller = Caller::of(ruby, this, body, options)?;
+        built: Option<RArray>,
+    ) -> Result<Option<RArray>, Error> {
+        let built = Built::of(built)?;
+        let request = request::build(ruby, &this.template, method, url, options, &built);
+        let Some(request) = request.map_err(|refused| refused.raised(ruby))? else {
+            return Ok(None);
+        };
+        let caller = Caller::of(ruby, this, &built)?;
         let outcome = if caller.needs_nothing() {
             fibers::wait(ruby, &caller.engine, caller.client.send(request))?
         } else {
@@ -122,7 +122,8 @@ impl Client {
             needs.to_its_end = true;
             body_source::wait(ruby, &caller.engine, &needs, client.send(request))?
         };
-        Ok(ruby.ary_new_from_values(&record::values(ruby, outcome)))
+        let values = record::values(ruby, outcome);
+        Ok(Some(ruby.ary_new_from_values(&values)))
     }
 
     /// Connects to the origin of this URL: a record of it, or nil, record and facts of an error.
@@ -138,22 +139,19 @@ impl Client {
     }
 
     /// Sends a request and waits only for the head of its response. The body is then read from `into`.
-    #[allow(clippy::too_many_arguments)] // As for `perform`.
     fn open(
         ruby: &Ruby,
         this: &Client,
         into: Obj<Stream>,
         method: Value,
         url: Value,
-        headers: Option<RArray>,
-        body: Option<Value>,
-        timeout: Option<f64>,
-        options: Option<RHash>,
+        built: RArray,
     ) -> Result<RArray, Error> {
-        let template = &this.template;
-        let request = request::build(ruby, template, method, url, headers, body, timeout, options)
-            .map_err(|refused| refused.raised(ruby))?;
-        let caller = Caller::of(ruby, this, body, options)?;
+        let built = Built::of(Some(built))?;
+        let request = request::build(ruby, &this.template, method, url, None, &built);
+        let request = request.map_err(|refused| refused.raised(ruby))?;
+        let request = request.expect("nothing is left for Ruby to read");
+        let caller = Caller::of(ruby, this, &built)?;
         let (opened, source) = if caller.needs_nothing() {
             let opened = caller.client.open(request);
             (fibers::wait(ruby, &caller.engine, opened)?, None)
@@ -290,18 +288,13 @@ struct Caller {
 }
 
 impl Caller {
-    fn of(
-        ruby: &Ruby,
-        client: &Client,
-        body: Option<Value>,
-        options: Option<RHash>,
-    ) -> Result<Caller, Error> {
+    fn of(ruby: &Ruby, client: &Client, built: &Built) -> Result<Caller, Error> {
         let (engine, client) = client.engine(ruby)?;
         Ok(Caller {
             client,
             engine,
-            source: request::body_source(body)?,
-            ruby_hooks: request::ruby_hooks(ruby, options)?,
+            source: built.body_source()?,
+            ruby_hooks: built.ruby_hooks,
         })
     }
 
@@ -360,9 +353,9 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = crate::define::<Client>(ruby, native, "Client")?;
     class.define_singleton_method("new", function!(Client::new, 1))?;
     class.define_method("with", method!(Client::with, 1))?;
-    class.define_method("perform", method!(Client::perform, 6))?;
+    class.define_method("perform", method!(Client::perform, 4))?;
     class.define_method("connect", method!(Client::connect, 1))?;
-    class.define_method("open", method!(Client::open, 7))?;
+    class.define_method("open", method!(Client::open, 4))?;
     class.define_method("batch", method!(Client::batch, 3))?;
     class.define_method("join", method!(Client::join, 1))?;
     class.define_method("idle_connections", method!(Client::idle_connections, 0))?;

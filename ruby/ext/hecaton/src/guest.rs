@@ -9,9 +9,10 @@ use magnus::{
     DataTypeFunctions, Error, Module, RArray, RHash, RModule, Ruby, TypedData, Value, gc, method,
 };
 
-use crate::batch::{Batch, Extras};
+use crate::batch::Batch;
 use crate::client::Engine;
 use crate::process::ProcessLocal;
+use crate::request::Built;
 use crate::{lock, request};
 
 /// A client's part in a batch of another. Its requests are the batch's, and it may be gone before they end.
@@ -61,39 +62,26 @@ impl Guest {
             .map(|joined| joined.client.clone())
     }
 
-    /// As `Batch::push_get`.
-    fn push_get(ruby: &Ruby, this: &Guest, queued: Value, url: Value) -> Result<Value, Error> {
-        let batch = ruby.get_inner(this.batch);
-        batch.own(ruby)?;
-        let request = request::get(ruby, &this.template, url);
-        batch.queue(ruby, this.client(), queued, request, Extras::default())
-    }
-
     /// As `Batch::push`.
-    #[allow(clippy::too_many_arguments)] // They are Ruby's, passed one by one because it is fastest.
     fn push(
         ruby: &Ruby,
         this: &Guest,
         queued: Value,
         method: Value,
         url: Value,
-        headers: Option<RArray>,
-        body: Option<Value>,
-        timeout: Option<f64>,
         options: Option<RHash>,
-    ) -> Result<Value, Error> {
+        built: Option<RArray>,
+    ) -> Result<Option<Value>, Error> {
         let batch = ruby.get_inner(this.batch);
         batch.own(ruby)?;
-        let template = &this.template;
-        let request = request::build(ruby, template, method, url, headers, body, timeout, options);
-        let extras = Extras::of(ruby, body, options)?;
-        batch.queue(ruby, this.client(), queued, request, extras)
+        let built = Built::of(built)?;
+        let request = request::build(ruby, &this.template, method, url, options, &built);
+        batch.queue(ruby, this.client(), queued, request, &built)
     }
 }
 
 /// Defines the class.
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = crate::define::<Guest>(ruby, native, "Guest")?;
-    class.define_method("push_get", method!(Guest::push_get, 2))?;
-    class.define_method("push", method!(Guest::push, 7))
+    class.define_method("push", method!(Guest::push, 5))
 }

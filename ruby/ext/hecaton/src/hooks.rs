@@ -48,7 +48,7 @@ pub enum About {
 }
 
 impl About {
-    /// Its name for `Batch#run_hook_calls` and `Interception::Batch`.
+    /// Its name for `Batch#run_hook_calls`.
     pub fn name(&self) -> &'static str {
         match self {
             About::Outcome(_) => "outcome",

@@ -3,7 +3,7 @@
 //! Ruby owns names, keyword arguments, documentation and errors (`ruby/lib`); nothing here has a
 //! default. All that is unsafe is in `gvl.rs`.
 //!
-//! The modules, in the order of a request. `settings`, `client` and `cookies` make a client. `request` and
+//! The modules, in the order of a request. `settings`, `client` and `cookies` make a client. `request`, `options` and
 //! `body_source` turn Ruby's arguments into a request. `hooks` lets Ruby decide about its retries and attempts. `batch`
 //! (with `held`, and `guest` for further clients) or `stream` owns the request. `fibers` and `gvl` wait for it, on the reactor in `shared`, and `signal`
 //! ends a wait. `record` turns the outcome into Ruby's values, and `content_type` finds the encoding of its body.
@@ -25,6 +25,8 @@ mod client;
 mod cookies;
 
 mod request;
+
+mod options;
 
 mod body_source;
 
@@ -64,6 +66,7 @@ use magnus::{Error, Module, Object, RClass, RModule, RString, Ruby, TypedData, f
 #[magnus::init]
 fn init(ruby: &Ruby) -> Result<(), Error> {
     let native = ruby.define_module("Hecaton")?.define_module("Native")?;
+    request::init(ruby);
     process::id(); // Now, so that no other thread is in its first call when the process forks.
     gvl::forget_in_children();
     gvl::for_all_ractors(|| {

@@ -1,12 +1,14 @@
 //! Makes the engine's request from Ruby's arguments.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hecaton::{Defaults, InvalidUrl, Login, Request, Template};
+use magnus::r_hash::ForEach;
+use magnus::rb_sys::AsRawValue;
 use magnus::typed_data::Obj;
-use magnus::value::{IntoId, Qfalse, Qtrue, ReprValue};
+use magnus::value::{IntoId, Opaque, Qfalse, Qtrue, ReprValue};
 use magnus::{
     Class, Error, ExceptionClass, Integer, Module, RArray, RHash, RModule, RString, Ruby,
     StaticSymbol, TryConvert, Value, kwargs,
@@ -15,8 +17,7 @@ use magnus::{
 use crate::body_source::{BodySource, RubyQueue};
 use crate::cookies::Cookies;
 use crate::hooks::RubyHooks;
-use crate::record;
-use crate::settings;
+use crate::{options, record, settings};
 
 /// Why no request could be made.
 pub enum Refused {
@@ -42,50 +43,157 @@ impl From<Error> for Refused {
     }
 }
 
-/// A request from Ruby's arguments. The headers are a flat list of names and values or nil; a nil value removes the
-/// client's header. The body is nil or a String (for others see `body_source`). The timeout is in seconds; nil is the
-/// client's. `options` is nil or a Hash of rare options.
-#[allow(clippy::too_many_arguments)] // They are Ruby's, passed one by one because it is fastest.
+/// A request of Ruby's. `options` are a program's, or nil; none is returned if Ruby must read them.
 pub fn build(
     ruby: &Ruby,
     template: &Arc<Template>,
     method: Value,
     url: Value,
-    headers: Option<RArray>,
-    body: Option<Value>,
-    timeout: Option<f64>,
     options: Option<RHash>,
-) -> Result<Request, Refused> {
-    let invalid = |error: hecaton::InvalidRequest| invalid(ruby, error.to_string());
-    let method = text(ruby, string(method)?)?;
-    let mut request = get(ruby, template, url)?.method(&method).map_err(invalid)?;
-    if let Some(options) = options {
-        // Before the headers, whose `Authorization` goes first.
-        if let Some(login) = login(ruby, options)? {
-            request = request.digest_auth(login);
+    built: &Built,
+) -> Result<Option<Request>, Refused> {
+    let is_get = is_get(ruby, method);
+    if is_get && options.is_none() && built.is_none() {
+        return get(ruby, template, url).map(Some);
+    }
+    let mut request = match get(ruby, template, url) {
+        // Ruby's own reading names what is wrong with the options first.
+        Err(Refused::Url(_)) if options.is_some() => return Ok(None),
+        request => request?,
+    };
+    if !is_get {
+        let method = text(ruby, string(method)?)?;
+        let given = request.method(&method);
+        request = given.map_err(|error| invalid(ruby, error.to_string()))?;
+    }
+    Ok(match options {
+        Some(options) => options::given(ruby, request, options),
+        None => Some(built.set_on(ruby, request)?),
+    })
+}
+
+/// The String that Ruby has for each literal "GET". Most requests are given this very object.
+static GET: OnceLock<Opaque<RString>> = OnceLock::new();
+
+/// Finds the object for `GET`, and keeps it.
+pub fn init(ruby: &Ruby) {
+    let get = ruby.str_new("GET").to_interned_str();
+    ruby.gc_register_mark_object(get);
+    let _ = GET.set(get.into());
+}
+
+fn is_get(ruby: &Ruby, method: Value) -> bool {
+    let is = |get: &Opaque<RString>| ruby.get_inner(*get).as_raw() == method.as_raw();
+    GET.get().is_some_and(is)
+}
+
+/// The options that `RequestBuilder#build` has made. Ruby's Array of them keeps the objects.
+#[derive(Clone, Copy, Default)]
+pub struct Built {
+    /// Names and values or nil; a nil value removes the client's header.
+    headers: Option<RArray>,
+    /// A String or a `Hecaton::BodySource`.
+    body: Option<Value>,
+    /// Seconds; nil is the client's.
+    timeout: Option<f64>,
+    /// What few requests have.
+    rare: Option<RHash>,
+    has_login: bool,
+    /// False for never.
+    retry: Option<Value>,
+    /// Whether it starts before the others of its batch.
+    pub front: bool,
+    /// The Ruby objects that are called while the request is under way.
+    pub ruby_hooks: RubyHooks,
+}
+
+impl Built {
+    /// From headers, body, timeout and, if there are any, rare options.
+    pub fn of(all: Option<RArray>) -> Result<Built, Error> {
+        let Some(all) = all else {
+            return Ok(Built::default());
+        };
+        let mut built = Built {
+            headers: all.entry(0)?,
+            body: all.entry(1)?,
+            timeout: all.entry(2)?,
+            rare: all.entry(3)?,
+            ..Built::default()
+        };
+        if let Some(rare) = built.rare {
+            rare.foreach(|name: StaticSymbol, value: Option<Value>| {
+                if let Some(value) = value {
+                    built.take(name.name()?, value);
+                }
+                Ok(ForEach::Continue)
+            })?;
         }
-        request = sent_again(ruby, request, options)?;
+        Ok(built)
     }
-    if let Some(headers) = headers {
-        request = with_headers(ruby, request, headers)?;
+
+    fn is_none(&self) -> bool {
+        self.headers.is_none()
+            && self.body.is_none()
+            && self.timeout.is_none()
+            && self.rare.is_none()
     }
-    if let Some(body) = body {
-        if let Some(bytes) = RString::from_value(body) {
+
+    fn take(&mut self, name: &str, value: Value) {
+        match name {
+            "digest_auth" => self.has_login = true,
+            "retry" => self.retry = Some(value),
+            "front" => self.front = value.to_bool(),
+            "predicate" => self.ruby_hooks.predicate = Some(value),
+            "attempts" => self.ruby_hooks.features = Some(value),
+            "interception" => self.ruby_hooks.interception = Some(value),
+            _ => {}
+        }
+    }
+
+    /// The request with these options.
+    fn set_on(self, ruby: &Ruby, mut request: Request) -> Result<Request, Error> {
+        // Before the headers, whose `Authorization` goes first.
+        if let (true, Some(rare)) = (self.has_login, self.rare) {
+            if let Some(login) = login(ruby, rare)? {
+                request = request.digest_auth(login);
+            }
+        }
+        if let Some(retry) = self.retry {
+            request = sent_again(ruby, request, retry)?;
+        }
+        if let Some(headers) = self.headers {
+            request = with_headers(ruby, request, headers)?;
+        }
+        if let Some(bytes) = self.body.and_then(RString::from_value) {
             request = request.body(bytes.to_bytes());
         }
+        if self.source().is_none() {
+            let checked = request.checked();
+            request = checked.map_err(|error| invalid(ruby, error.to_string()))?;
+        }
+        if let Some(timeout) = self.timeout {
+            request = request.timeout(seconds(ruby, "timeout", timeout)?);
+        }
+        if let Some(rare) = self.rare {
+            if let Some(most) = given(ruby, rare, "redirects")? {
+                request = request.redirects(most);
+            }
+        }
+        Ok(request)
     }
-    if body.is_none_or(|body| RString::from_value(body).is_some()) {
-        request = request.checked().map_err(invalid)?;
+
+    fn source(&self) -> Option<Value> {
+        self.body
+            .filter(|body| RString::from_value(*body).is_none())
     }
-    if let Some(timeout) = timeout {
-        request = request.timeout(seconds(ruby, "timeout", timeout)?);
-    }
-    if let Some(options) = options {
-        if let Some(most) = given(ruby, options, "redirects")? {
-            request = request.redirects(most);
+
+    /// The source of a body that is not a String, but a `Hecaton::BodySource`.
+    pub fn body_source(&self) -> Result<Option<(Obj<BodySource>, Value)>, Error> {
+        match self.source() {
+            Some(source) => Ok(Some((source.funcall("native", ())?, source))),
+            None => Ok(None),
         }
     }
-    Ok(request)
 }
 
 fn with_headers(ruby: &Ruby, mut request: Request, headers: RArray) -> Result<Request, Error> {
@@ -118,25 +226,12 @@ fn login(ruby: &Ruby, options: RHash) -> Result<Option<Login>, Error> {
 }
 
 /// Sets the request's own retries; `retry` is false for never.
-fn sent_again(ruby: &Ruby, request: Request, options: RHash) -> Result<Request, Error> {
-    let retry = match options.lookup::<_, Option<Value>>(symbol(ruby, "retry"))? {
-        None => return Ok(request),
-        Some(value) if Qfalse::from_value(value).is_some() => None,
-        Some(value) => Some(settings::retry(ruby, RHash::try_convert(value)?)?),
+fn sent_again(ruby: &Ruby, request: Request, retry: Value) -> Result<Request, Error> {
+    let retry = match Qfalse::from_value(retry) {
+        Some(_) => None,
+        None => Some(settings::retry(ruby, RHash::try_convert(retry)?)?),
     };
     Ok(request.retry(retry))
-}
-
-/// The Ruby objects that are called while the request is under way.
-pub fn ruby_hooks(ruby: &Ruby, options: Option<RHash>) -> Result<RubyHooks, Error> {
-    let Some(options) = options else {
-        return Ok(RubyHooks::default());
-    };
-    Ok(RubyHooks {
-        predicate: options.lookup(symbol(ruby, "predicate"))?,
-        features: options.lookup(symbol(ruby, "attempts"))?,
-        interception: options.lookup(symbol(ruby, "interception"))?,
-    })
 }
 
 /// A GET without other options.
@@ -179,14 +274,6 @@ fn string(value: Value) -> Result<RString, Error> {
     match RString::from_value(value) {
         Some(string) => Ok(string),
         None => value.funcall("to_s", ()),
-    }
-}
-
-/// The source of a body that is not a String, but a `Hecaton::BodySource`.
-pub fn body_source(body: Option<Value>) -> Result<Option<(Obj<BodySource>, Value)>, Error> {
-    match body.filter(|body| RString::from_value(*body).is_none()) {
-        Some(source) => Ok(Some((source.funcall("native", ())?, source))),
-        None => Ok(None),
     }
 }
 

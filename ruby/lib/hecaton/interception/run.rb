@@ -1,4 +1,6 @@
 # One request on its way: its interceptors, called before each attempt, and what they gave.
+%w[interceptor request failures stream].each { |name| require_relative name }
+
 module Hecaton
   module Interception
     # The engine calls respond and observe while the request is under way.
@@ -11,17 +13,16 @@ module Hecaton
       ENDED = [Errno::ECONNRESET, Errno::ECONNABORTED, Errno::EPIPE, EOFError].freeze
       private_constant :KINDS, :ENDED
 
-      # content: the request's body, a String, a BodySource or nil.
-      def initialize(interceptors, content)
+      # built: the options of the request as the engine takes them. The engine finds this there, and calls the retry
+      # predicate through it.
+      def initialize(interceptors, built)
         @interceptors = interceptors
-        @content = content
+        @content = built[1]
         @due = false
-      end
-
-      # The options of a request that this intercepts. The engine calls its retry predicate through this.
-      def options(others)
-        @predicate = others && others[:predicate]
-        (others || {}).merge(interception: self, predicate: @predicate && self)
+        rare = built[3] ||= {}
+        rare[:interception] = self
+        @predicate = rare[:predicate]
+        rare[:predicate] &&= self
       end
 
       # As RetryPredicate#again?, with what an interceptor's Response or Error says itself.
@@ -60,6 +61,11 @@ module Hecaton
           @interceptors.each { |interceptor| interceptor.observe(@request, error) if interceptor.observes? }
         end
         values(status, record, rest)
+      end
+
+      # The end of the wait for a head: status, record, and what the body is read from; or what `ended` returns.
+      def opened(status, record, rest)
+        status ? [status, own_facts(record), Stream.new(rest, self, status)] : ended(status, record, rest)
       end
 
       # A part of a response in a batch: its head or a piece of its body. Returns what is handed over.

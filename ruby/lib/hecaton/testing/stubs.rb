@@ -1,6 +1,6 @@
 # Stubs for the tests of programs: responses without the network.
 require "hecaton"
-%w[../interception/engine returns conditions url_pattern stub registry].each { |name| require_relative name }
+%w[../interception/run returns conditions url_pattern stub registry].each { |name| require_relative name }
 
 module Hecaton
   # Responds to requests instead of the network, from now on. Returns a Testing::Stub, which counts them. If several

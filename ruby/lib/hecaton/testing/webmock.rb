@@ -5,7 +5,7 @@
 require "hecaton" unless defined?(Hecaton::Interception) # Which loads this itself.
 require "webmock"
 require "net/http"
-require_relative "../interception/engine"
+require_relative "../interception/run"
 require_relative "webmock/interceptor"
 
 # In WebMock's own form: WebMock.enable! and disable! call these, with except: [:hecaton] if needed.

@@ -86,11 +86,8 @@ class Faraday::Adapter::Hecaton
       raise Errors.of(error, @env)
     end
 
-    # By the short way for headers that are Strings, as most are.
     def whole
-      flat = @headers.flatten
-      short = [VERBS[@env.method], @env.url.to_s, flat, @body, @timeout] if flat.all?(String)
-      response = short ? @client.request_flat(*short) : send_to(@client)
+      response = send_to(@client)
       ResponseEnv.head(@env, response, @settings)
       ResponseEnv.body(@env, response, response.body)
     rescue ArgumentError => error

@@ -9,8 +9,8 @@ class Hecaton::NetHTTP
     # The request. output is an object with <<.
     def sent(output, outgoing, authority)
       lines = ["#{outgoing.verb} #{outgoing.url[%r{\Ahttps?://[^/]*(.*)}m, 1]} HTTP/1.1"]
-      lines << "Host: #{authority}" unless outgoing.headers.each_slice(2).any? { |name, _| name == "Host" }
-      lines.concat(outgoing.headers.each_slice(2).map { |name, value| "#{name}: #{value}" })
+      lines << "Host: #{authority}" unless outgoing.headers.key?("Host")
+      lines.concat(outgoing.headers.map { |name, value| "#{name}: #{value}" })
       output << "<- #{"#{lines.join("\r\n")}\r\n\r\n".dump}\n"
       output << "<- #{outgoing.body.dump}\n" if outgoing.body.is_a?(String) && !outgoing.body.empty?
     end

@@ -28,11 +28,12 @@ class Hecaton::NetHTTP
 
     # A response, read by pieces or whole. Yields it when its head is there.
     private_class_method def received(http, client, request, outgoing, in_pieces, &head)
-      verb, url, headers, body = outgoing.verb, outgoing.url, outgoing.headers, outgoing.body
+      options = { headers: outgoing.headers, body: outgoing.body }
       seen_once(http) do
-        next Incoming.whole(http, request, client.request_flat(verb, url, headers, body)).tap(&head) unless in_pieces
+        next Incoming.whole(http, request,
+          client.request(outgoing.verb, outgoing.url, options)).tap(&head) unless in_pieces
 
-        client.request(verb, url, headers: headers.each_slice(2).to_a, body: body) do |stream|
+        client.request(outgoing.verb, outgoing.url, options) do |stream|
           Incoming.streamed(http, request, stream, &head)
         end
       end

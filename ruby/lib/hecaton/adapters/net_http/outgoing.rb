@@ -10,7 +10,7 @@ class Hecaton::NetHTTP
     OF_CONNECTIONS = /\A(?:NTLM|Negotiate)\b/i
     private_constant :FRAMING, :OF_CONNECTIONS
 
-    # What Client#request_flat takes.
+    # What Client#request takes.
     attr_reader :verb, :url, :headers, :body
 
     # authority is the host and port as in Host.
@@ -22,7 +22,7 @@ class Hecaton::NetHTTP
       @verb = request.method
       @url = "#{http.use_ssl? ? "https" : "http"}://#{authority}#{path}"
       @body = content
-      @headers = flat(authority)
+      @headers = fields(authority)
     end
 
     # To be called when the request has ended.
@@ -42,8 +42,8 @@ class Hecaton::NetHTTP
                      "(for a proxy use proxy_address)"
     end
 
-    def flat(authority)
-      flat = []
+    def fields(authority)
+      fields = {}
       @request.to_hash.each do |name, values|
         next if FRAMING[name]
 
@@ -51,9 +51,9 @@ class Hecaton::NetHTTP
         next if name == "host" && value == authority
 
         refuse_authorization(value) if name == "authorization" && value.match?(OF_CONNECTIONS)
-        flat.push(Hecaton::Headers.title(name), value) # As Net::HTTP writes it, which keeps it in lower case.
+        fields[Hecaton::Headers.title(name)] = value # As Net::HTTP writes it, which keeps it in lower case.
       end
-      flat
+      fields
     end
 
     def refuse_authorization(value)
