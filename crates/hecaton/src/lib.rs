@@ -25,7 +25,7 @@
 
 #![forbid(unsafe_code)]
 
-// In the order in which a request passes through them; each imports only from those below it (`tests/architecture.rs`).
+// In the order in which a request passes through them; each imports only from those below it (`tests/architecture/`).
 mod batch;
 
 mod client;
