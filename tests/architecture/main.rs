@@ -61,7 +61,7 @@ const CRATES: [Crate; 7] = [
         for_all: "",
         links: "hecaton-test-server",
         tests_link: "hecaton-lab",
-        largest_circle: 13,
+        largest_circle: 3,
         least_imports: 100,
     },
     Crate {

@@ -6,9 +6,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::cells::{Cells, seconds};
-use super::compare::row_of;
 use super::processes::Sample;
-use super::rows::Row;
+use super::rows::{Row, row_of};
 use super::rules::seen;
 use super::stats::{Estimate, centre};
 use super::words::{figure, interval, times};

@@ -11,8 +11,8 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 
-use super::Row;
 use super::cells::speed;
+use super::rows::Row;
 use super::stats::median;
 use super::words::percent;
 use crate::plan::{Cell, Load};

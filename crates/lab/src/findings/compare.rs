@@ -6,7 +6,6 @@ use super::cells::Cells;
 use super::controls::{Group, of_groups};
 use super::rows::Row;
 use super::{batches, keepalive, pair, warmth};
-use crate::plan::Cell;
 use crate::run::Round;
 use crate::spec::Comparison;
 
@@ -72,9 +71,4 @@ pub fn compared(comparison: &Comparison, rounds: &[Round], rows: &[Row]) -> Comp
         );
     }
     Compared { verdict, what }
-}
-
-/// The row of a cell; none when it was not measured.
-pub(super) fn row_of<'a>(cell: &Cell, rows: &'a [Row]) -> Option<&'a Row> {
-    rows.iter().find(|row| row.cell() == *cell)
 }

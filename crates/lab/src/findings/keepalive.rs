@@ -15,8 +15,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::cells::{Cells, speed};
-use super::compare::row_of;
-use super::rows::Row;
+use super::rows::{Row, row_of};
 use super::stats::{Estimate, centre};
 use super::words::{interval, listed, percent, times};
 use crate::plan::Cell;

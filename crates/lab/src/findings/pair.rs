@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 use super::cells::{Cells, cpu};
-use super::compare::row_of;
-use super::rows::Row;
+use super::rows::{Row, row_of};
 use super::stats::{Estimate, Statement};
 use super::words::{interval, times};
 use crate::plan::Cell;

@@ -149,6 +149,11 @@ pub(super) fn rows(cells: &Cells, usual: &Load) -> Vec<Row> {
     rows
 }
 
+/// The row of a cell; none when it was not measured.
+pub(super) fn row_of<'a>(cell: &Cell, rows: &'a [Row]) -> Option<&'a Row> {
+    rows.iter().find(|row| row.cell() == *cell)
+}
+
 /// The fastest of so few latencies is chance: where a delay is drawn for each, all of three may be long.
 const FEWEST_OF_THE_LOADER: u64 = 100;
 

@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-use super::Row;
 use super::percentiles::fewest;
+use super::rows::Row;
 use super::words::{count, plural, short};
 use crate::spec::{other_words, parse_duration, parse_memory};
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use super::Findings;
 use super::noise::{Noisy, noisy};
+use super::rows::Row;
 use super::server::Server;
 use super::verdict::waits;
-use super::{Findings, Row};
 use crate::ledger::Document;
 use crate::plan::Cell;
 

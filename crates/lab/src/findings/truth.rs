@@ -1,6 +1,6 @@
 //! The server's log of a row, beside what was planned. The log decides whom to believe.
 
-use super::Row;
+use super::rows::Row;
 use crate::run::Round;
 
 /// Counts over all measured rounds of a row. Probes count only where a field says so.

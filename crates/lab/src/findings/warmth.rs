@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Row;
 use super::cells::speed;
+use super::rows::Row;
 use super::stats::median;
 use super::words::{figure, listed};
 use crate::run::Round;

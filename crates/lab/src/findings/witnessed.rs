@@ -1,6 +1,7 @@
 //! The server's view of several rows together, and whether it agrees with the claims.
 
-use super::{Row, Truth, truth};
+use super::rows::Row;
+use super::truth::{Truth, truth};
 use crate::ledger::Document;
 use crate::run::Round;
 

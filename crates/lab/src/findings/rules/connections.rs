@@ -2,7 +2,7 @@
 
 use hecaton_test_server::Interval;
 
-use super::find_interval;
+use super::rounds::find_interval;
 use crate::findings::words::{count, plural};
 use crate::run::Round;
 

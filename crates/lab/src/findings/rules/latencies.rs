@@ -4,7 +4,7 @@
 use hecaton_test_server::Times;
 
 use super::requests::turned_away;
-use super::{claimed, seen, together};
+use super::rounds::{claimed, seen, together};
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
 

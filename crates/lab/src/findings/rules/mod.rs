@@ -9,16 +9,16 @@ mod connections;
 mod latencies;
 mod logged;
 mod requests;
+mod rounds;
 mod warnings;
 mod work;
-
-use hecaton_test_server::{Interval, Times};
 
 use super::words::plural;
 use crate::run::Round;
 
 pub use connections::{opened, reopened};
 pub use latencies::{clock_step, sooner_than_the_loader};
+pub(super) use rounds::{claimed, seen, together};
 pub(super) use warnings::behind;
 pub use warnings::in_flight;
 pub use work::offence;
@@ -142,34 +142,5 @@ fn found<'a>(consequence: Follows, rounds: &'a [&Round]) -> impl Iterator<Item =
                 reasons.len()
             ))
         }
-    })
-}
-
-/// The server's logs of these rounds, as far as there is one.
-pub(super) fn seen<'a>(rounds: &'a [&Round]) -> impl Iterator<Item = &'a Interval> {
-    rounds.iter().filter_map(|round| round.seen.as_ref())
-}
-
-/// The claimed latencies of these rounds.
-pub(super) fn claimed(rounds: &[&Round]) -> Times {
-    together(rounds.iter().map(|round| &round.claim.latencies_us))
-}
-
-/// All of these times in one.
-pub(super) fn together<'a>(times: impl Iterator<Item = &'a Times>) -> Times {
-    let mut all = Times::new();
-    times.for_each(|times| all.merge(times));
-    all
-}
-
-/// The first of the measured part and the probe that a rule objects to; the rule gets words for which.
-fn find_interval(
-    round: &Round,
-    rule: impl Fn(&Interval, &str) -> Option<String>,
-) -> Option<String> {
-    let measured = round.seen.as_ref().and_then(|interval| rule(interval, ""));
-    measured.or_else(|| {
-        let probe = round.probe.as_ref();
-        probe.and_then(|interval| rule(interval, " in the probe before the round"))
     })
 }

@@ -1,6 +1,6 @@
 //! Rules of requests: each was sent once, arrived, got a whole response, and its body was read.
 
-use super::find_interval;
+use super::rounds::find_interval;
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
 

@@ -4,7 +4,7 @@ use super::connections::{ahead, open_at_once};
 use hecaton_test_server::Times;
 
 use super::latencies::{ASIDE, all_claimed, claimed_in_flight, clock_step, cycles};
-use super::{claimed, seen, together};
+use super::rounds::{claimed, seen, together};
 use crate::findings::words::{count, figure, plural};
 use crate::run::{Fact, Round, Seen};
 
