@@ -72,7 +72,7 @@ const CRATES: [Crate; 7] = [
         // It uses our client only through a driver, as all others.
         links: "hecaton-lab hecaton-test-server",
         tests_link: "",
-        largest_circle: 12,
+        largest_circle: 3,
         least_imports: 40,
     },
     Crate {

@@ -1,8 +1,9 @@
 //! Reads a chunked body strictly, and leniently where a sin says so.
 
 use super::connection::{Clock, Connection};
+use super::outcome::{Class, Failure, failed};
 use super::response::{Head, MOST, TOO_LARGE, exactly, fields, until};
-use super::{Class, Failure, Sins, failed};
+use super::sins::Sins;
 
 /// The body up to and with its last chunk and its trailers.
 pub(super) fn chunked(

@@ -4,8 +4,11 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use super::secure::Secured;
-use super::{Class, Failure, Sins, failed, http2};
+use rustls::{ClientConnection, StreamOwned};
+
+use super::http2;
+use super::outcome::{Class, Failure, failed};
+use super::sins::Sins;
 
 /// The time that is left to a call.
 #[derive(Clone, Debug)]
@@ -46,6 +49,9 @@ impl Clock {
         }
     }
 }
+
+/// A connection of TLS.
+pub(super) type Secured = StreamOwned<ClientConnection, TcpStream>;
 
 /// The bytes of a connection.
 #[derive(Debug)]

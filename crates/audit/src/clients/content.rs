@@ -5,7 +5,8 @@ use std::io::Read;
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 
-use super::{Class, Failure, Sins, failed};
+use super::outcome::{Class, Failure, failed};
+use super::sins::Sins;
 
 /// Most bytes that a body may become.
 const MOST: usize = 2 << 20;

@@ -1,7 +1,7 @@
 //! The cookies of the saint and the sinner, as RFC 6265 says. Hosts are addresses here, so a domain has no parent.
 
-use super::Sins;
-use super::redirects::Url;
+use super::hop::Url;
+use super::sins::Sins;
 
 /// The cookies that servers have set.
 #[derive(Debug, Default)]

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use super::client::Client;
 use super::connection::{Clock, Connection};
+use super::hop::Hop;
 use super::http2::Message;
-use super::redirects::Hop;
-use super::{Class, Client, Failure, Response, Sins, failed, http2, response};
+use super::outcome::{Class, Failure, Outcome, Response, failed};
+use super::sins::Sins;
+use super::{http2, response};
 
 /// How long a request with `Expect` waits for the server's consent.
 const CONSENT: Duration = Duration::from_secs(1);
@@ -14,7 +17,7 @@ const CONSENT: Duration = Duration::from_secs(1);
 const NOT_TAKEN: &str = "the request could not be written";
 
 /// Sends a hop until it has its one outcome.
-pub(super) fn send(client: &mut Client, hop: &Hop, clock: &mut Clock) -> Result<Response, Failure> {
+pub(super) fn send(client: &mut Client, hop: &Hop, clock: &mut Clock) -> Outcome {
     let mut hop = hop.clone();
     // A request that cannot be sent needs no connection.
     head(client, &hop)?;
@@ -106,7 +109,7 @@ pub(super) fn over_http2(
     mut connection: Connection,
     messages: Vec<Message>,
     clock: &Clock,
-) -> Vec<Result<Response, Failure>> {
+) -> Vec<Outcome> {
     let outcomes = http2::exchange(&mut connection, messages, &client.sins, clock);
     if connection.h2.is_some() {
         client.idle.push(connection);
@@ -119,7 +122,7 @@ fn attempt(
     mut connection: Connection,
     hop: &Hop,
     clock: &mut Clock,
-) -> Result<Response, Failure> {
+) -> Outcome {
     if connection.h2.is_some() {
         let message = vec![message(hop)];
         return over_http2(client, connection, message, clock).remove(0);
@@ -200,12 +203,7 @@ fn expect(
 
 /// Whether the sinner sends a POST to the next address of the host, if there is one. A host without a next address gives
 /// no occasion for this sin.
-fn to_next_address(
-    client: &mut Client,
-    hop: &Hop,
-    result: &Result<Response, Failure>,
-    tries: usize,
-) -> bool {
+fn to_next_address(client: &mut Client, hop: &Hop, result: &Outcome, tries: usize) -> bool {
     let ended = matches!(result, Err(failure) if failure.class == Class::Ended);
     let sins = client.sins.has("post-to-next-address");
     sins && tries == 1 && hop.method == "POST" && ended && client.route.skip_address()
@@ -222,13 +220,7 @@ struct Tried {
 }
 
 /// Whether the request is sent once more.
-fn again(
-    client: &Client,
-    hop: &Hop,
-    result: &Result<Response, Failure>,
-    tried: &Tried,
-    clock: &mut Clock,
-) -> bool {
+fn again(client: &Client, hop: &Hop, result: &Outcome, tried: &Tried, clock: &mut Clock) -> bool {
     match result {
         Ok(response) => again_after_response(&client.sins, hop, response, tried.tries),
         Err(failure) => again_after_failure(&client.sins, hop, failure, tried, clock),

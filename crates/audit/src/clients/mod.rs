@@ -1,16 +1,20 @@
 //! The saint and the sinner: one small client, with a switch for each sin.
 
 mod chunked;
+mod client;
 mod connection;
 mod content;
 mod cookies;
 mod exchange;
+mod hop;
 mod http2;
+mod outcome;
 mod redirects;
 mod response;
 mod route;
 mod secure;
 mod several;
+mod sins;
 
 use std::time::{Duration, Instant};
 
@@ -18,9 +22,10 @@ use anyhow::Result;
 
 use crate::case::hash;
 use crate::subject::{CallOptions, Reported, Subject};
-use connection::Connection;
-use cookies::Jar;
+use outcome::Outcome;
 use route::Route;
+
+pub use client::Client;
 
 /// Words that the saint and the sinner understand.
 const CAN: [&str; 22] = [
@@ -50,102 +55,6 @@ const CAN: [&str; 22] = [
 
 /// The limit of a call that has none.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Why a call failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Failure {
-    class: Class,
-    text: &'static str,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
-    /// The limit of the call is over.
-    Late,
-    /// The connection ended before a byte of the response.
-    Ended,
-    /// The connection was reset before a byte of the response.
-    Reset,
-    /// The connection broke within the head of the response.
-    BrokenHead,
-    /// The connection broke within the response's body.
-    Broken,
-    /// The response is no HTTP.
-    Invalid,
-    /// The call cannot be sent as it is.
-    Refused,
-    /// The connection of HTTP/2, or the stream, ended before the response.
-    Gone,
-    /// The server says that it did not process the request.
-    Unprocessed,
-}
-
-fn failed<T>(class: Class, text: &'static str) -> Result<T, Failure> {
-    Err(Failure { class, text })
-}
-
-/// A response.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Response {
-    status: u16,
-    fields: Vec<(String, String)>,
-    body: Vec<u8>,
-}
-
-impl Response {
-    fn field(&self, name: &str) -> Option<&str> {
-        let found = self
-            .fields
-            .iter()
-            .find(|(found, _)| found.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.as_str())
-    }
-}
-
-/// The sin of a client, if it has one. Each case names the sin that proves it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Sins(Option<String>);
-
-impl Sins {
-    fn is_empty(&self) -> bool {
-        self.0.is_none()
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.0.as_deref() == Some(name)
-    }
-}
-
-/// A client without faults, but for the sins that are switched on.
-#[derive(Default)]
-pub struct Client {
-    sins: Sins,
-    jar: Jar,
-    /// Idle connections, the last used one at the end.
-    idle: Vec<Connection>,
-    route: Route,
-    /// Whether a connection was refused, which a sin never forgets.
-    refused: bool,
-    /// Connections that a sin never closes.
-    lost: Vec<Connection>,
-    /// How many connections of the pool a sin never gives back.
-    lost_slots: usize,
-}
-
-impl Client {
-    /// The saint.
-    pub fn saint() -> Client {
-        Client::default()
-    }
-
-    /// The sinner, with one sin.
-    pub fn sinner(sin: &str) -> Client {
-        Client {
-            sins: Sins(Some(sin.to_owned())),
-            ..Client::default()
-        }
-    }
-}
 
 impl Client {
     fn close(&mut self) -> Reported {
@@ -216,7 +125,7 @@ impl Client {
         reported
     }
 
-    fn reported(&self, outcome: Result<Response, Failure>, took: Duration) -> Reported {
+    fn reported(&self, outcome: Outcome, took: Duration) -> Reported {
         let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         match outcome {
             Ok(response) => Reported::Response {

@@ -3,7 +3,8 @@
 use super::chunked::chunked;
 use super::connection::{Clock, Connection};
 use super::content::inflate;
-use super::{Class, Failure, Response, Sins, failed};
+use super::outcome::{Class, Failure, Response, failed};
+use super::sins::Sins;
 
 /// Most bytes of a head, of a line in a chunked body, and of trailers.
 pub(super) const MOST: usize = 256 << 10;

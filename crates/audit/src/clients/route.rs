@@ -5,8 +5,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use super::connection::{Clock, Connection};
-use super::redirects::{Hop, Url};
-use super::{Class, Failure, Sins, failed, http2, response, secure};
+use super::hop::{Hop, Url};
+use super::outcome::{Class, Failure, failed};
+use super::sins::Sins;
+use super::{http2, response, secure};
 use crate::subject::CallOptions;
 
 /// How long an address may take until the next one is tried.

@@ -16,18 +16,17 @@ use rustls::{
     SignatureScheme, StreamOwned,
 };
 
-use super::redirects::Hop;
+use super::connection::{Secured, failure};
+use super::hop::Hop;
+use super::outcome::{Class, Failure, failed};
 use super::route::Route;
-use super::{Class, Failure, Sins, failed};
+use super::sins::Sins;
 
 /// Why a handshake fails if the server does not do TLS.
 pub(super) const NO_TLS: &str = "what came is not TLS";
 
 /// Settings of TLS, each with the sessions that connections with these settings can resume.
 pub(super) type Sessions = Arc<Mutex<HashMap<String, Arc<ClientConfig>>>>;
-
-/// A connection of TLS.
-pub(super) type Secured = StreamOwned<ClientConnection, TcpStream>;
 
 /// Verifies certificates, but for what the sins accept.
 #[derive(Debug)]
@@ -120,7 +119,7 @@ impl ServerCertVerifier for Verifier {
 /// Why a handshake failed.
 fn of_handshake(error: &std::io::Error) -> Failure {
     if error.kind() != std::io::ErrorKind::InvalidData {
-        return super::connection::failure(error);
+        return failure(error);
     }
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
     let text = match inner {

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use super::client::Client;
 use super::connection::{Clock, Connection};
-use super::redirects::Hop;
-use super::{Class, Client, Failure, Response, exchange, failed, response};
+use super::hop::Hop;
+use super::outcome::{Class, Failure, Outcome, failed};
+use super::{exchange, response};
 use crate::subject::{CallOptions, Reported};
-
-type Outcome = Result<Response, Failure>;
 
 /// Makes the calls.
 pub(super) fn send(

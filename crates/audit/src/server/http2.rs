@@ -6,16 +6,14 @@ use std::time::{Duration, Instant};
 
 use super::connection::{Connection, Over, PATIENCE};
 use super::frames::{
-    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PADDED, PING, PRIORITY, RST_STREAM,
+    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, Frame, HEADERS, PING, PREFACE, RST_STREAM,
     SETTINGS,
 };
 use super::hpack::{Decoder, encode};
 use super::log::Event;
 use super::play::Attempt;
 use super::request::Head;
-use crate::case::{Deed, Frame, Step};
-
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+use crate::case::{self, Deed, Step};
 
 /// Most streams of a connection that are open at once; no case has more than a few.
 const MOST_OPEN: usize = 200;
@@ -87,68 +85,26 @@ fn read(
     state: &mut State,
     end: Option<Instant>,
 ) -> Result<(), Over> {
-    let Some(frame) = Received::take(&mut connection.input) else {
+    let Some(frame) = Frame::take(&mut connection.input) else {
         connection.fill_until(end)?;
         return Ok(());
     };
-    connection.shared.record(connection.id, frame.event());
+    connection.shared.record(connection.id, event(&frame));
     received(connection, state, &frame)
 }
 
-/// A frame from the client.
-struct Received {
-    kind: u8,
-    flags: u8,
-    stream: u32,
-    payload: Vec<u8>,
-}
-
-impl Received {
-    /// Takes a frame from the bytes that came; none if it has not arrived whole.
-    fn take(input: &mut Vec<u8>) -> Option<Received> {
-        let [a, b, c, kind, flags, stream @ ..] = *input.first_chunk::<9>()?;
-        let length = u32::from_be_bytes([0, a, b, c]) as usize;
-        let payload = input.get(9..9 + length)?.to_vec();
-        input.drain(..9 + length);
-        Some(Received {
-            kind,
-            flags,
-            stream: u32::from_be_bytes(stream) & 0x7fff_ffff,
-            payload,
-        })
-    }
-
-    fn has(&self, flag: u8) -> bool {
-        self.flags & flag != 0
-    }
-
-    fn event(&self) -> Event {
-        Event::Frame {
-            kind: self.kind,
-            flags: self.flags,
-            stream: self.stream,
-            length: self.payload.len(),
-            push: push(self.kind, &self.payload),
-        }
-    }
-
-    /// The piece of a header block in a frame HEADERS.
-    fn block(&self) -> Vec<u8> {
-        let (padding, trailing) = match self.has(PADDED) {
-            true => (1, self.payload.first().copied().unwrap_or_default().into()),
-            false => (0, 0),
-        };
-        let skipped = padding + if self.has(PRIORITY) { 5 } else { 0 };
-        let end = self.payload.len().saturating_sub(trailing);
-        self.payload.get(skipped..end).unwrap_or_default().to_vec()
+/// The frame as the log has it.
+fn event(frame: &Frame) -> Event {
+    Event::Frame {
+        kind: frame.kind,
+        flags: frame.flags,
+        stream: frame.stream,
+        length: frame.payload.len(),
+        push: push(frame.kind, &frame.payload),
     }
 }
 
-fn received(
-    connection: &mut Connection<'_>,
-    state: &mut State,
-    frame: &Received,
-) -> Result<(), Over> {
+fn received(connection: &mut Connection<'_>, state: &mut State, frame: &Frame) -> Result<(), Over> {
     match frame.kind {
         SETTINGS if !frame.has(ACK) => send(connection, SETTINGS, ACK, 0, b"")?,
         PING if !frame.has(ACK) => send(connection, PING, ACK, 0, &frame.payload)?,
@@ -380,7 +336,7 @@ fn frames(
     connection: &mut Connection<'_>,
     state: &mut State,
     times: usize,
-    frame: &Frame,
+    frame: &case::Frame,
     id: u32,
 ) -> Result<(), Over> {
     let stream = frame.stream.unwrap_or(id);
@@ -429,9 +385,5 @@ fn send(
     stream: u32,
     payload: &[u8],
 ) -> Result<(), Over> {
-    let length = u32::try_from(payload.len())
-        .unwrap_or_default()
-        .to_be_bytes();
-    let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
-    connection.send(&[&head, payload].concat())
+    connection.send(&Frame::bytes(kind, flags, stream, payload))
 }

@@ -4,7 +4,9 @@ mod connection;
 pub(crate) mod frames;
 mod hello;
 pub mod hpack;
+mod http1;
 mod http2;
+mod identity;
 mod link;
 mod log;
 mod play;
@@ -16,17 +18,17 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use socket2::{Domain, SockRef, Socket, Type};
 
 use crate::case::{Addresses, Budget, Call, Case};
 
+use identity::Identity;
 pub use log::{Entry, Event, Log, call_at, shown};
 pub use play::RUN;
 use play::Shared;
-use secure::Identity;
 
 /// The name of a host that only cases know, which they say the addresses of.
 const NAME: &str = "audit.test";
@@ -263,7 +265,7 @@ fn accept(listener: &TcpListener, name: &'static str, shared: &Arc<Shared>) {
                 if let Some(id) = shared.opened(name) {
                     let shared = shared.clone();
                     connections.push(std::thread::spawn(move || {
-                        connection::serve(stream, id, name, &shared)
+                        http1::serve(stream, id, name, &shared)
                     }));
                 }
             }
@@ -275,18 +277,6 @@ fn accept(listener: &TcpListener, name: &'static str, shared: &Arc<Shared>) {
     }
     for thread in connections {
         let _ = thread.join();
-    }
-}
-
-/// Sleeps for `time` in slices, unless `stopped` says that it should not.
-fn sleep(time: Duration, stopped: impl Fn() -> bool) {
-    let end = Instant::now() + time;
-    while !stopped() {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return;
-        }
-        std::thread::sleep(left.min(Duration::from_millis(10)));
     }
 }
 

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::identity::Identity;
 use super::log::{Entry, Event, Log};
 use super::request::Head;
-use super::secure::Identity;
 use crate::case::{Addresses, Budget, Case, Deed, Step};
 
 /// The first segment of all paths: a word that no client would send by itself.

@@ -5,14 +5,10 @@ mod streams;
 use std::collections::VecDeque;
 
 use super::connection::{Clock, Connection};
-use super::{Class, Failure, Response, Sins};
-use crate::server::frames::{
-    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, PUSH_PROMISE,
-    RST_STREAM, SETTINGS, WINDOW_UPDATE,
-};
-use crate::server::hpack::{Decoder, Field, encode};
-
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+use super::outcome::{Class, Failure, Outcome};
+use super::sins::Sins;
+use crate::server::frames::{Frame, PREFACE, SETTINGS};
+use crate::server::hpack::{Decoder, Field};
 
 const REFUSED_STREAM: u32 = 7;
 const CANCEL: u32 = 8;
@@ -57,8 +53,6 @@ struct Stream {
     body: Vec<u8>,
 }
 
-type Outcome = Result<Response, Failure>;
-
 struct Exchange<'a> {
     connection: &'a mut Connection,
     state: State,
@@ -77,7 +71,7 @@ pub(super) fn begin(
     clock: &Clock,
 ) -> Result<(), Failure> {
     let settings = [0, 2, 0, 0, 0, 0];
-    let bytes = [PREFACE, &frame(SETTINGS, 0, 0, &settings)].concat();
+    let bytes = [PREFACE, &Frame::bytes(SETTINGS, 0, 0, &settings)].concat();
     connection.write(&bytes, clock)?;
     let state = State {
         decoder: Decoder::default(),
@@ -144,12 +138,4 @@ pub(super) fn exchange(
         .into_iter()
         .map(|done| done.unwrap_or(Err(lost.clone())));
     outcomes.collect()
-}
-
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(payload.len())
-        .unwrap_or_default()
-        .to_be_bytes();
-    let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
-    [&head, payload].concat()
 }

@@ -1,12 +1,14 @@
 //! The streams of an exchange: what is sent on them, and what each frame of the server means for them.
 
 use super::super::connection::Clock;
-use super::super::{Class, Failure, Response, Sins, failed};
-use super::{
-    ACK, CANCEL, CONTINUATION, DATA, END_HEADERS, END_STREAM, Exchange, Field, GOAWAY, HEADERS,
-    MOST, MOST_FRAMES, Outcome, PING, PUSH_PROMISE, REFUSED_STREAM, RST_STREAM, SETTINGS, Stream,
-    WIDEST, WINDOW_UPDATE, encode, frame,
+use super::super::outcome::{Class, Failure, Outcome, Response, failed};
+use super::super::sins::Sins;
+use super::{CANCEL, Exchange, MOST, MOST_FRAMES, REFUSED_STREAM, Stream, WIDEST};
+use crate::server::frames::{
+    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, Frame, GOAWAY, HEADERS, PING, PUSH_PROMISE,
+    RST_STREAM, SETTINGS, WINDOW_UPDATE,
 };
+use crate::server::hpack::{Field, encode};
 
 impl Exchange<'_> {
     pub(super) fn run(&mut self, clock: &Clock) -> Result<(), Failure> {
@@ -26,7 +28,7 @@ impl Exchange<'_> {
     /// Resets all open streams.
     pub(super) fn cancel(&mut self) {
         for stream in &self.open {
-            let cancel = frame(RST_STREAM, 0, stream.id, &CANCEL.to_be_bytes());
+            let cancel = Frame::bytes(RST_STREAM, 0, stream.id, &CANCEL.to_be_bytes());
             let _ = self.connection.write(&cancel, &Clock::brief());
         }
     }
@@ -52,7 +54,7 @@ impl Exchange<'_> {
             } else {
                 0
             };
-            let head = frame(HEADERS, END_HEADERS | end, id, &encode(&fields));
+            let head = Frame::bytes(HEADERS, END_HEADERS | end, id, &encode(&fields));
             self.open.push(Stream {
                 place,
                 id,
@@ -89,7 +91,7 @@ impl Exchange<'_> {
                 0
             };
             self.connection
-                .write(&frame(DATA, end, stream.id, &part), clock)?;
+                .write(&Frame::bytes(DATA, end, stream.id, &part), clock)?;
         }
         Ok(())
     }
@@ -97,15 +99,10 @@ impl Exchange<'_> {
     /// Reads a frame, and returns its type.
     pub(super) fn read(&mut self, clock: &Clock) -> Result<u8, Failure> {
         loop {
-            let input = &self.connection.input;
-            let length = input
-                .first_chunk::<3>()
-                .map_or(0, |[a, b, c]| u32::from_be_bytes([0, *a, *b, *c]) as usize);
-            if input.len() >= 9 + length {
-                let frame: Vec<u8> = self.connection.input.drain(..9 + length).collect();
+            if let Some(frame) = Frame::take(&mut self.connection.input) {
                 self.received = true;
                 self.take(&frame, clock)?;
-                return Ok(frame[3]);
+                return Ok(frame.kind);
             }
             if self.connection.fill(clock)? == 0 {
                 return failed(Class::Ended, "the connection ended");
@@ -113,10 +110,9 @@ impl Exchange<'_> {
         }
     }
 
-    fn take(&mut self, frame: &[u8], clock: &Clock) -> Result<(), Failure> {
-        let (kind, flags) = (frame[3], frame[4]);
-        let id = u32::from_be_bytes([frame[5], frame[6], frame[7], frame[8]]) & 0x7fff_ffff;
-        let payload = &frame[9..];
+    fn take(&mut self, frame: &Frame, clock: &Clock) -> Result<(), Failure> {
+        let (kind, flags, id) = (frame.kind, frame.flags, frame.stream);
+        let payload = &frame.payload[..];
         let number = |at: usize| {
             let four = payload
                 .get(at..at + 4)
@@ -129,7 +125,7 @@ impl Exchange<'_> {
         match kind {
             SETTINGS if flags & ACK == 0 => return self.settings(payload, clock),
             PING if flags & ACK == 0 && !self.sins.has("no-ping-ack") => {
-                let pong = self::frame(PING, ACK, 0, payload);
+                let pong = Frame::bytes(PING, ACK, 0, payload);
                 return self.connection.write(&pong, clock);
             }
             GOAWAY => return self.go_away(number(0) & 0x7fff_ffff),
@@ -160,7 +156,9 @@ impl Exchange<'_> {
         }
         match self.sins.has("no-settings-ack") {
             true => Ok(()),
-            false => self.connection.write(&frame(SETTINGS, ACK, 0, b""), clock),
+            false => self
+                .connection
+                .write(&Frame::bytes(SETTINGS, ACK, 0, b""), clock),
         }
     }
 
@@ -291,8 +289,8 @@ impl Exchange<'_> {
                     .unwrap_or_default()
                     .to_be_bytes();
                 let both = [
-                    frame(WINDOW_UPDATE, 0, 0, &more),
-                    frame(WINDOW_UPDATE, 0, id, &more),
+                    Frame::bytes(WINDOW_UPDATE, 0, 0, &more),
+                    Frame::bytes(WINDOW_UPDATE, 0, id, &more),
                 ];
                 self.connection.write(&both.concat(), clock)?;
             }
