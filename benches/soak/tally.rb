@@ -1,4 +1,4 @@
-# Counts requests by their ids without storing the ids: see Dealt in crates/test-server/src/chaos.rs.
+# Counts requests by their ids without storing the ids: see Dealt in crates/test-server/src/round/chaos.rs.
 
 # The number of ids, their sum, and the sum of their squares. If two Sums agree, they contain the same ids, equally
 # often.

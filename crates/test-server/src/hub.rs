@@ -6,24 +6,24 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::age::Ages;
-use crate::chaos::{Dealer, RandomFault};
-use crate::check_value::Key;
-use crate::cut::Cuts;
-use crate::date::Date;
-use crate::exposure::Guests;
-use crate::gate::Gate;
-use crate::ids::Ids;
-use crate::interval::Interval;
+use crate::ledger::age::Ages;
+use crate::ledger::ids::Ids;
+use crate::ledger::interval::Interval;
+use crate::ledger::summary::Summary;
 use crate::ledger::{Arrival, ConnectionEntry, Ledger, Receipt};
 use crate::options::{Http2, Options, RoundSpec};
-use crate::plain::Plain;
+use crate::replies::exposure::Guests;
 use crate::request::Request;
-use crate::route::Route;
-use crate::script::Script;
-use crate::summary::Summary;
-use crate::timer::Timer;
-use crate::varied::{Interim, Varied};
+use crate::request::route::Route;
+use crate::round::chaos::{Dealer, RandomFault};
+use crate::round::check_value::Key;
+use crate::round::cut::Cuts;
+use crate::round::gate::Gate;
+use crate::round::plain::Plain;
+use crate::round::script::Script;
+use crate::round::varied::{Interim, Varied};
+use crate::wire::date::Date;
+use crate::wire::timer::Timer;
 
 /// Lives in the test server's thread, shared by `Rc`; nothing is locked.
 pub(crate) struct Hub {

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::chaos::Chaos;
-use crate::delay::Delay;
-use crate::pace::Pace;
-use crate::tls::Tls;
-use crate::varied::Interim;
+use crate::ledger::pace::Pace;
+use crate::round::chaos::Chaos;
+use crate::round::delay::Delay;
+use crate::round::varied::Interim;
+use crate::wire::tls::Tls;
 
 /// How a test server starts. The defaults serve 133 bytes without delay on a free port of loopback.
 #[derive(Clone, Debug, PartialEq)]

@@ -16,17 +16,17 @@ use http::Request;
 use tokio::io::AsyncWriteExt;
 use tokio::task::spawn_local;
 
-use crate::connection::LINGER;
-use crate::exposure::{LIFE, within};
-use crate::fault::Fault;
+use crate::http1::connection::LINGER;
+use crate::http1::wire::Wire;
 use crate::hub::Hub;
 use crate::ledger::ConnectionEntry;
 use crate::multiplexed::{self, Ending, Shared, request_of};
 use crate::options::Http2;
-use crate::route::{self, Route};
-use crate::socket::Socket;
-use crate::tls::Secure;
-use crate::wire::Wire;
+use crate::replies::exposure::{LIFE, within};
+use crate::request::fault::Fault;
+use crate::request::route::{self, Route};
+use crate::wire::socket::Socket;
+use crate::wire::tls::Secure;
 use exchange::Exchange;
 use tap::{Control, Tap};
 

@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::hub::Hub;
 use crate::multiplexed::{Ending, Life};
-use crate::socket::Socket;
+use crate::wire::socket::Socket;
 
 /// How a socket may be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

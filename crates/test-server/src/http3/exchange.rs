@@ -16,7 +16,7 @@ use super::transport::{Both, Raw};
 use super::{Streams, number};
 use crate::connection::LINGER;
 use crate::multiplexed::{self, Ending, Lost, Reset};
-use crate::source::PIECE;
+use crate::wire::source::PIECE;
 
 /// The server's end of a stream.
 pub(super) struct Exchange {

@@ -9,10 +9,10 @@ use quinn::{Connection, IdleTimeout, Incoming, TransportConfig, VarInt};
 use rustls::ServerConfig;
 use rustls::server::StoresServerSessions;
 
-use crate::certificates::Identity;
-use crate::exposure::IDLE;
 use crate::options::Http3;
-use crate::tls::{Secure, Tls};
+use crate::replies::exposure::IDLE;
+use crate::wire::certificates::Identity;
+use crate::wire::tls::{Secure, Tls};
 
 /// Windows large enough that an upload does not wait for them on loopback.
 const WINDOW: u32 = 1024 * 1024;

@@ -14,7 +14,7 @@ use http::{HeaderMap, Response};
 
 use crate::hub::Hub;
 use crate::ledger::ConnectionEntry;
-use crate::tls::Secure;
+use crate::wire::tls::Secure;
 
 pub(crate) use life::Life;
 pub(crate) use stream::{request_of, serve};

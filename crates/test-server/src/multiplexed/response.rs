@@ -6,13 +6,13 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::{Exchange, Lost, Shared, fault};
-use crate::held::{Response, Small};
+use crate::http1::stream::Kind;
 use crate::hub::Hub;
+use crate::replies::held::{Response, Small};
 use crate::request::After;
-use crate::response::{Field, Length, is_bodiless};
-use crate::script::{Item, Script};
-use crate::source::Source;
-use crate::stream::Kind;
+use crate::round::script::{Item, Script};
+use crate::wire::head::{Field, Length, is_bodiless};
+use crate::wire::source::Source;
 
 /// Sends the whole response. Most faults end as a lost response.
 pub(super) async fn send(

@@ -8,15 +8,15 @@ use std::time::Instant;
 use http::request::Parts;
 
 use super::{Exchange, Lost, Reset, Shared, response};
-use crate::body::{Collected, Received};
-use crate::detail::Detail;
-use crate::held::{Held, Hold};
 use crate::hub::Hub;
 use crate::ledger::Receipt;
-use crate::parse::Framing;
-use crate::reply::{Known, Reply};
+use crate::replies::held::{Held, Hold};
+use crate::replies::reply::{Known, Reply};
+use crate::request::body::{Collected, Received};
+use crate::request::detail::Detail;
+use crate::request::parse::Framing;
+use crate::request::route;
 use crate::request::{After, Request};
-use crate::route;
 
 /// A request without a response; it counts as an abort if it is dropped.
 struct Unanswered {

@@ -1,0 +1,518 @@
+//! The ledger: every request, response and connection is written down here, and read out as intervals.
+
+pub(crate) mod age;
+pub(crate) mod ids;
+pub(crate) mod interval;
+pub(crate) mod pace;
+pub(crate) mod summary;
+pub(crate) mod tally;
+pub(crate) mod times;
+
+use std::time::{Duration, Instant};
+
+use nix::time::{ClockId, clock_gettime};
+
+use crate::ledger::age::Age;
+use crate::ledger::ids::Ids;
+use crate::ledger::interval::Interval;
+use crate::ledger::pace::Pace;
+use crate::ledger::summary::Summary;
+use crate::ledger::tally::Tally;
+
+/// Everything that the test server has seen. It lives in the test server's thread; nothing here is locked.
+pub(crate) struct Ledger {
+    /// The round, or the time between rounds.
+    present: OpenInterval,
+    /// While a round is open: the time between rounds, to be continued.
+    between: Option<OpenInterval>,
+    /// Intervals that are over.
+    past: Tally,
+    past_distinct: u64,
+    rounds: u64,
+    in_flight: u64,
+    peak_in_flight: u64,
+    connections_open: u64,
+    peak_connections: u64,
+    tls: Handshakes,
+    http2_connections: u64,
+    http2_unprocessed: u64,
+    http3_connections: u64,
+    http3_unprocessed: u64,
+    started: Instant,
+}
+
+#[derive(Default)]
+struct Handshakes {
+    done: u64,
+    resumed: u64,
+    failed: u64,
+}
+
+struct OpenInterval {
+    number: u32,
+    tally: Tally,
+    ids: Ids,
+    /// Whether its requests have a word in their path.
+    named: bool,
+    /// When its requests are due; none where they are sent at no rate.
+    pace: Option<Pace>,
+    cpu_at_start: u64,
+}
+
+/// The ledger's entry of a connection, stored in the connection.
+#[derive(Default)]
+pub(crate) struct ConnectionEntry {
+    /// Requests it has carried.
+    pub(crate) carried: u64,
+    /// Its number, from 1.
+    pub(crate) number: u64,
+    /// Whether it is too old for a round whose connections must be new.
+    pub(crate) age: Age,
+    /// The interval in which it was accepted.
+    since: u32,
+    /// The last round of which it carried a request.
+    round: u32,
+    /// When the last request of that round was read.
+    last: Option<Instant>,
+}
+
+/// A request whose head has just been read.
+pub(crate) struct Arrival {
+    pub(crate) now: Instant,
+    /// It did not wait for the response before it on its connection.
+    pub(crate) behind: bool,
+    /// The id that it requested and its check value; none for another path.
+    pub(crate) item: Option<(u64, u32)>,
+    /// The server has nothing at its path.
+    pub(crate) unknown: bool,
+    /// It lacks the word of the round.
+    pub(crate) stray: bool,
+    /// It differs from the requests of the round.
+    pub(crate) otherwise: bool,
+    /// The version of HTTP that it came over: 3, 2, 1 for 1.1, or 0 for 1.0.
+    pub(crate) version: u8,
+}
+
+/// A request that has no response yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Receipt {
+    interval: u32,
+    /// Whether it requested `/r/<id>`.
+    item: bool,
+    /// Whether it belongs to the round.
+    pub(crate) belongs: bool,
+    /// Whether its id had been seen before.
+    pub(crate) repeated: bool,
+    /// Whether it strayed into the round.
+    pub(crate) stray: bool,
+    /// When it was read.
+    read: Instant,
+    /// When the request was due; none where requests are sent at no rate.
+    due: Option<Instant>,
+    /// When the response should leave; `None` if that is unknown (gates, faults).
+    planned: Option<Instant>,
+}
+
+impl Receipt {
+    pub(crate) fn planned_at(self, planned: Option<Instant>) -> Receipt {
+        Receipt { planned, ..self }
+    }
+}
+
+impl Ledger {
+    pub(crate) fn new() -> Ledger {
+        Ledger {
+            present: OpenInterval::new(0, Ids::new(0, 0), false, None),
+            between: None,
+            past: Tally::default(),
+            past_distinct: 0,
+            rounds: 0,
+            in_flight: 0,
+            peak_in_flight: 0,
+            connections_open: 0,
+            peak_connections: 0,
+            tls: Handshakes::default(),
+            http2_connections: 0,
+            http2_unprocessed: 0,
+            http3_connections: 0,
+            http3_unprocessed: 0,
+            started: Instant::now(),
+        }
+    }
+
+    pub(crate) fn connected(&mut self, number: u64) -> ConnectionEntry {
+        // In a round with a word, a connection counts once it carries a request with the word: other
+        // programs may connect too.
+        let interval = match (&mut self.between, self.present.named) {
+            (Some(between), true) => between,
+            _ => &mut self.present,
+        };
+        interval.tally.connections_opened += 1;
+        if self.present.named {
+            self.present.tally.opens();
+        }
+        self.connections_open += 1;
+        self.peak_connections = self.peak_connections.max(self.connections_open);
+        ConnectionEntry {
+            number,
+            since: self.present.number,
+            ..ConnectionEntry::default()
+        }
+    }
+
+    pub(crate) fn disconnected(&mut self, entry: &ConnectionEntry) {
+        self.connections_open -= 1;
+        self.uses(entry);
+        if self.between.is_some() && entry.round == self.present.number {
+            self.present.tally.connections_open -= 1;
+        }
+    }
+
+    /// A connection carries its first bytes, or ends: it is no longer unused.
+    fn uses(&mut self, entry: &ConnectionEntry) {
+        if entry.carried == 0 && entry.since == self.present.number {
+            let unused = &mut self.present.tally.unused;
+            *unused = unused.saturating_sub(1);
+        }
+    }
+
+    /// A TLS handshake is complete.
+    pub(crate) fn shook_hands(&mut self, resumed: bool) {
+        self.tls.done += 1;
+        self.tls.resumed += u64::from(resumed);
+        self.present.tally.tls_handshakes += 1;
+        self.present.tally.tls_resumed += u64::from(resumed);
+    }
+
+    /// A TLS handshake has failed.
+    pub(crate) fn shook_no_hands(&mut self) {
+        self.tls.failed += 1;
+    }
+
+    /// A connection uses HTTP/2.
+    pub(crate) fn http2(&mut self) {
+        self.http2_connections += 1;
+    }
+
+    /// A stream of HTTP/2 came that is not processed.
+    pub(crate) fn unprocessed(&mut self) {
+        self.http2_unprocessed += 1;
+    }
+
+    /// A connection uses HTTP/3.
+    #[cfg(feature = "http3")]
+    pub(crate) fn http3(&mut self) {
+        self.http3_connections += 1;
+    }
+
+    /// A stream of HTTP/3 came that is not processed.
+    #[cfg(feature = "http3")]
+    pub(crate) fn http3_unprocessed(&mut self) {
+        self.http3_unprocessed += 1;
+    }
+
+    /// A request has been read, as far as its head.
+    pub(crate) fn arrived(&mut self, entry: &mut ConnectionEntry, arrival: Arrival) -> Receipt {
+        let in_round = self.between.is_some();
+        let stray = in_round && arrival.stray;
+        self.uses(entry);
+        let interval = match (&mut self.between, stray) {
+            (Some(between), true) => {
+                self.present.tally.stray += 1;
+                between
+            }
+            _ => &mut self.present,
+        };
+        let receipt = interval.arrived(entry, &arrival, in_round && !stray);
+        self.in_flight += 1;
+        self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
+        Receipt { stray, ..receipt }
+    }
+
+    /// The response of a request has been written whole.
+    pub(crate) fn responded(&mut self, receipt: Receipt, now: Instant) {
+        let tally = self.leave(receipt);
+        tally.requests += 1;
+        tally.items += u64::from(receipt.item);
+        tally.last_written = Some(now);
+        if let Some(planned) = receipt.planned {
+            tally.late(now.saturating_duration_since(planned));
+        }
+    }
+
+    /// The response of a request is released at `now`, with this many bytes of a body.
+    pub(crate) fn released(&mut self, receipt: Receipt, body: usize, now: Instant) {
+        let tally = self.tally_of(receipt);
+        tally.body_bytes_out += body as u64;
+        let held = now.saturating_duration_since(receipt.read);
+        if receipt.belongs && !held.is_zero() {
+            tally.held.record(held);
+            tally.held_ns += held.as_nanos() as u64;
+        }
+        if let Some(due) = receipt.due {
+            tally.punctuality.released(due, now);
+        }
+    }
+
+    /// The response of a request is a 503 on purpose: its check value is in no body.
+    pub(crate) fn turned_away(&mut self, receipt: Receipt, check_value: u32) {
+        if receipt.belongs && !receipt.repeated && receipt.interval == self.present.number {
+            self.present.ids.forgive(check_value);
+            self.present.tally.turned_away += 1;
+        }
+    }
+
+    /// A request has ended without a whole response.
+    pub(crate) fn aborted(&mut self, receipt: Receipt) {
+        self.leave(receipt).aborted += 1;
+    }
+
+    /// Takes a request out of flight, and returns the counters of the interval in which it came. So a response that
+    /// outlasts its round is not counted in the next one.
+    fn leave(&mut self, receipt: Receipt) -> &mut Tally {
+        self.in_flight -= 1;
+        let tally = self.tally_of(receipt);
+        tally.in_flight = tally.in_flight.saturating_sub(1);
+        tally
+    }
+
+    fn tally_of(&mut self, receipt: Receipt) -> &mut Tally {
+        let intervals = [Some(&mut self.present), self.between.as_mut()];
+        let mut intervals = intervals.into_iter().flatten();
+        match intervals.find(|interval| interval.number == receipt.interval) {
+            Some(interval) => &mut interval.tally,
+            None => &mut self.past,
+        }
+    }
+
+    /// Bytes came that are no request.
+    pub(crate) fn refused(&mut self) {
+        self.present.tally.refused += 1;
+    }
+
+    pub(crate) fn read(&mut self, bytes: usize) {
+        self.present.tally.bytes_in += bytes as u64;
+    }
+
+    pub(crate) fn wrote(&mut self, bytes: usize) {
+        self.present.tally.bytes_out += bytes as u64;
+    }
+
+    /// Bytes of a body; `stray`: of a response that is not of the round.
+    pub(crate) fn wrote_body(&mut self, bytes: usize, stray: bool) {
+        let interval = match (&mut self.between, stray) {
+            (Some(between), true) => between,
+            _ => &mut self.present,
+        };
+        interval.tally.body_bytes_out += bytes as u64;
+    }
+
+    /// Begins a round; one that is still open is closed and its interval lost.
+    pub(crate) fn open(&mut self, ids: Ids, named: bool, pace: Option<Pace>) {
+        if self.between.is_some() {
+            self.close(|_| 0);
+        }
+        self.rounds += 1;
+        let round = OpenInterval::new(self.rounds as u32, ids, named, pace);
+        self.between = Some(std::mem::replace(&mut self.present, round));
+    }
+
+    /// Ends the round; `check_value` computes the check values of ids that were not seen. Without a round:
+    /// an empty interval.
+    pub(crate) fn close(&mut self, check_value: impl Fn(u64) -> u32) -> Interval {
+        let Some(between) = self.between.take() else {
+            return Interval::default();
+        };
+        let round = std::mem::replace(&mut self.present, between);
+        self.past.add(&round.tally);
+        self.past_distinct += round.distinct();
+        round.interval(check_value)
+    }
+
+    /// The counts of all intervals, and how many ids each of them saw.
+    fn totals(&self) -> (Tally, u64) {
+        let (mut all, mut distinct) = (Tally::default(), self.past_distinct);
+        all.add(&self.past);
+        for interval in [&self.present].into_iter().chain(&self.between) {
+            all.add(&interval.tally);
+            distinct += interval.distinct();
+        }
+        (all, distinct)
+    }
+
+    /// The summary since the start.
+    pub(crate) fn summary(&self, capacity: u64) -> Summary {
+        let (all, distinct) = self.totals();
+        Summary {
+            requests: all.requests,
+            items: all.items,
+            unknown: all.unknown,
+            distinct,
+            duplicates: all.duplicates,
+            foreign: all.foreign,
+            aborted: all.aborted,
+            refused: all.refused,
+            rounds: self.rounds - u64::from(self.between.is_some()),
+            connections: all.connections_opened,
+            connections_open: self.connections_open,
+            peak_connections: self.peak_connections,
+            http2_connections: self.http2_connections,
+            http2_unprocessed: self.http2_unprocessed,
+            http3_connections: self.http3_connections,
+            http3_unprocessed: self.http3_unprocessed,
+            tls_handshakes: self.tls.done,
+            tls_resumed: self.tls.resumed,
+            tls_failed: self.tls.failed,
+            reused: all.reused,
+            peak_in_flight: self.peak_in_flight,
+            bytes_in: all.bytes_in,
+            bytes_out: all.bytes_out,
+            body_bytes_out: all.body_bytes_out,
+            cpu_ns: thread_cpu_ns(),
+            uptime_ns: self.started.elapsed().as_nanos() as u64,
+            lateness_p50_us: all.lateness_us(0.5),
+            lateness_p99_us: all.lateness_us(0.99),
+            capacity,
+            chaos: None,
+        }
+    }
+}
+
+impl OpenInterval {
+    fn new(number: u32, ids: Ids, named: bool, pace: Option<Pace>) -> OpenInterval {
+        OpenInterval {
+            number,
+            tally: Tally::default(),
+            ids,
+            named,
+            pace,
+            cpu_at_start: thread_cpu_ns(),
+        }
+    }
+
+    fn arrived(
+        &mut self,
+        entry: &mut ConnectionEntry,
+        arrival: &Arrival,
+        in_round: bool,
+    ) -> Receipt {
+        let now = arrival.now;
+        let item = arrival.item;
+        let sighting = item.map(|(id, check_value)| self.ids.see(id, check_value));
+        let foreign = sighting.is_none_or(|sighting| sighting.foreign);
+        let repeated = sighting.is_some_and(|sighting| sighting.repeated);
+        let belongs = in_round && !foreign;
+        let due = item.filter(|_| belongs).and_then(|(id, _)| self.due(id));
+        let tally = &mut self.tally;
+        tally.duplicates += u64::from(repeated);
+        tally.foreign += u64::from(foreign && in_round);
+        tally.unknown += u64::from(arrival.unknown);
+        tally.reused += u64::from(entry.carried > 0);
+        tally.pipelined += u64::from(arrival.behind);
+        tally.otherwise += u64::from(arrival.otherwise && belongs);
+        tally.over_http2 += u64::from(arrival.version == 2);
+        tally.over_http3 += u64::from(arrival.version == 3);
+        tally.over_http1_0 += u64::from(arrival.version == 0);
+        entry.carried += 1;
+        if belongs {
+            self.passes(entry, now);
+        }
+        self.tally.enter(now);
+        if let Some(due) = due {
+            self.tally.punctuality.arrived(due, now);
+        }
+        Receipt {
+            interval: self.number,
+            item: item.is_some(),
+            belongs,
+            repeated,
+            stray: false,
+            read: now,
+            due,
+            planned: Some(now),
+        }
+    }
+
+    /// When the request of an id is due, in a round at a rate.
+    fn due(&self, id: u64) -> Option<Instant> {
+        self.pace.as_ref()?.due(id.wrapping_sub(self.ids.first()))
+    }
+
+    /// Counts a request of the round for its connection.
+    fn passes(&mut self, entry: &mut ConnectionEntry, now: Instant) {
+        let tally = &mut self.tally;
+        if entry.round == self.number {
+            let last = entry.last.unwrap_or(now);
+            tally.cycles.record(now.saturating_duration_since(last));
+        } else {
+            entry.round = self.number;
+            let opened = self.named && entry.since == self.number;
+            tally.connections_opened += u64::from(opened);
+            tally.uses();
+        }
+        entry.last = Some(now);
+        tally.last_read = Some(now);
+    }
+
+    fn distinct(&self) -> u64 {
+        self.ids.distinct() + self.ids.distinct_foreign()
+    }
+
+    fn interval(&self, check_value: impl Fn(u64) -> u32) -> Interval {
+        let tally = &self.tally;
+        Interval {
+            requests: tally.requests,
+            duplicates: tally.duplicates,
+            foreign: tally.foreign,
+            aborted: tally.aborted,
+            connections_opened: tally.connections_opened,
+            connections_used: tally.connections_used,
+            reused: tally.reused,
+            peak_in_flight: tally.peak_in_flight,
+            bytes_in: tally.bytes_in,
+            bytes_out: tally.bytes_out,
+            body_bytes_out: tally.body_bytes_out,
+            cpu_ns: thread_cpu_ns() - self.cpu_at_start,
+            span_ns: tally.span_ns(),
+            lateness_p50_us: tally.lateness_us(0.5),
+            lateness_p99_us: tally.lateness_us(0.99),
+            stray: tally.stray,
+            pipelined: tally.pipelined,
+            otherwise: tally.otherwise,
+            peak_ahead: tally.peak_ahead,
+            peak_connections: tally.peak_connections,
+            turned_away: tally.turned_away,
+            tls_handshakes: tally.tls_handshakes,
+            tls_resumed: tally.tls_resumed,
+            over_http2: tally.over_http2,
+            over_http3: tally.over_http3,
+            over_http1_0: tally.over_http1_0,
+            held: tally.held.clone(),
+            held_ns: tally.held_ns,
+            cycles: tally.cycles.clone(),
+            behind: tally.punctuality.behind.clone(),
+            early: tally.punctuality.early,
+            least: tally.punctuality.least.clone(),
+            tail_ns: tally.tail_ns(),
+            first_read: tally.first_read,
+            ..self.ids_seen(check_value)
+        }
+    }
+
+    /// The part of an interval that is about ids.
+    fn ids_seen(&self, check_value: impl Fn(u64) -> u32) -> Interval {
+        Interval {
+            first: self.ids.first(),
+            count: self.ids.count(),
+            distinct: self.ids.distinct(),
+            expected_sum: self.ids.expected_sum(check_value),
+            ..Interval::default()
+        }
+    }
+}
+
+/// CPU time of the calling thread, in nanoseconds; 0 where the system has no such clock.
+fn thread_cpu_ns() -> u64 {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
+        .map_or(0, |time| Duration::from(time).as_nanos() as u64)
+}
