@@ -12,7 +12,6 @@ use crate::ledger::interval::Interval;
 use crate::ledger::summary::Summary;
 use crate::ledger::{Arrival, ConnectionEntry, Ledger, Receipt};
 use crate::options::{Http2, Options, RoundSpec};
-use crate::replies::exposure::Guests;
 use crate::request::Request;
 use crate::request::route::Route;
 use crate::round::chaos::{Dealer, RandomFault};
@@ -23,6 +22,7 @@ use crate::round::plain::Plain;
 use crate::round::script::Script;
 use crate::round::varied::{Interim, Varied};
 use crate::wire::date::Date;
+use crate::wire::guests::Guests;
 use crate::wire::timer::Timer;
 
 /// Lives in the test server's thread, shared by `Rc`; nothing is locked.

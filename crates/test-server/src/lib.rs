@@ -2,9 +2,11 @@
 //!
 //! [`TestServer::start`] runs the server on a thread of its own. A response to `/r/<id>` ends in a check value,
 //! which only a client that read the body can know. The [`Interval`] of a round and the [`Summary`] since the start
-//! say what really arrived. The other paths serve the tests of HTTP clients: see the table in `route.rs`,
-//! `fault.rs` for deliberate faults, and `chaos.rs` for random faults. It supports HTTP/1.1, HTTP/2 and HTTP/3,
+//! say what really arrived. The other paths serve the tests of HTTP clients: see the table in `request/route.rs`,
+//! `request/fault.rs` for deliberate faults, and `round/chaos.rs` for random faults. It supports HTTP/1.1, HTTP/2 and HTTP/3,
 //! plaintext and TLS, TCP and Unix sockets.
+
+// In the order in which a request passes through them; each imports only from those below it (`tests/architecture/`).
 
 mod server;
 

@@ -12,21 +12,18 @@ use tokio::io::AsyncWriteExt;
 use crate::http1::outbox::Outbox;
 use crate::http1::reader::{Event, Reader};
 use crate::http1::stream::End;
-use crate::http1::wire::Wire;
 use crate::http2;
 use crate::hub::Hub;
 use crate::ledger::ConnectionEntry;
-use crate::replies::exposure::{IDLE, LIFE, TO_BEGIN, within};
 use crate::replies::held::Held;
 use crate::replies::reply::{Known, Reply};
+use crate::request::Request;
 use crate::request::body::Received;
-use crate::request::{After, Request};
-use crate::wire::socket::Socket;
+use crate::wire::deadline::{IDLE, LIFE, LINGER, TO_BEGIN, within};
+use crate::wire::head::After;
+use crate::wire::socket::{Socket, until_end};
 use crate::wire::tls::Secure;
 
-/// How long a closing connection waits for the client's end, so that the last response is not lost
-/// to a reset.
-pub(crate) const LINGER: Duration = Duration::from_secs(1);
 /// How long a closing connection waits when nothing announced its end to the client. Clients look at idle connections
 /// only now and then.
 const LATE: Duration = Duration::from_secs(30);
@@ -286,12 +283,12 @@ impl Connection {
         if self.silent {
             return self.read_late(Instant::now() + LATE).await;
         }
-        let mut wire = Wire {
-            stream: &mut self.socket,
-            hub: &self.hub,
-            stray: false,
-        };
-        wire.until_end(Some(Instant::now() + LINGER)).await;
+        until_end(
+            &mut self.socket,
+            &self.hub.timer,
+            Some(Instant::now() + LINGER),
+        )
+        .await;
         Ok(())
     }
 

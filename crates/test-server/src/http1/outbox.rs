@@ -6,14 +6,15 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use crate::http1::stream::{End, Stream};
+use crate::http1::stream::End;
 use crate::http1::wire::Wire;
 use crate::hub::Hub;
 use crate::ledger::Receipt;
 use crate::replies::held::{Held, Hold, Response};
-use crate::request::After;
+use crate::replies::stream::Stream;
 use crate::round::check_value::LENGTH;
 use crate::round::script::{Item, Script};
+use crate::wire::head::After;
 use crate::wire::socket::Socket;
 
 /// Most responses that one connection may have waiting; further requests stay unread.
@@ -102,7 +103,9 @@ impl Outbox {
                 return self.begin(held, &script, item, now);
             }
             Response::Item(script, item) => self.item(script, *item, held.after, socket, now),
-            Response::Small(small) => small.write(&mut self.output, held.after, &self.hub, now),
+            Response::Small(small) => {
+                small.write(&mut self.output, held.after, &self.hub.date, now)
+            }
             Response::Rest(rest, body) => {
                 self.output.extend_from_slice(rest);
                 *body

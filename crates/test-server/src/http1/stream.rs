@@ -1,30 +1,14 @@
-//! Responses that need more than one write: long bodies, chunks, bodies without a length, faults.
+//! Writes the responses that need more than one write.
 
 use std::io::{self, Write as _};
 use std::time::Instant;
 
+use crate::http1::fault;
 use crate::http1::wire::Wire;
-use crate::request::After;
+use crate::replies::stream::{Kind, Stream};
 use crate::request::fault::Fault;
-use crate::wire::head::{Field, Head, Length};
+use crate::wire::head::{After, Head, Length};
 use crate::wire::source::{PIECE, Source};
-
-/// The content of a stream.
-#[derive(Debug)]
-pub(crate) struct Stream {
-    pub(crate) kind: Kind,
-    pub(crate) content_type: &'static str,
-    pub(crate) fields: Vec<Field>,
-    pub(crate) is_head: bool,
-    pub(crate) version: u8,
-    pub(crate) after: After,
-}
-
-#[derive(Debug)]
-pub(crate) enum Kind {
-    Body(Length, Source),
-    Fault(Fault),
-}
 
 /// How the connection continues after a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +25,7 @@ impl Stream {
     pub(crate) async fn play(mut self, wire: &mut Wire<'_>) -> io::Result<End> {
         match std::mem::replace(&mut self.kind, Kind::Fault(Fault::Close)) {
             Kind::Body(length, source) => self.body(wire, length, source).await,
-            Kind::Fault(fault) => fault.play(wire, &self).await,
+            Kind::Fault(fault) => fault::play(fault, wire, &self).await,
         }
     }
 

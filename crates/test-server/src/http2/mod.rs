@@ -16,16 +16,14 @@ use http::Request;
 use tokio::io::AsyncWriteExt;
 use tokio::task::spawn_local;
 
-use crate::http1::connection::LINGER;
-use crate::http1::wire::Wire;
 use crate::hub::Hub;
 use crate::ledger::ConnectionEntry;
 use crate::multiplexed::{self, Ending, Shared, request_of};
 use crate::options::Http2;
-use crate::replies::exposure::{LIFE, within};
 use crate::request::fault::Fault;
 use crate::request::route::{self, Route};
-use crate::wire::socket::Socket;
+use crate::wire::deadline::{LIFE, LINGER, within};
+use crate::wire::socket::{Socket, until_end};
 use crate::wire::tls::Secure;
 use exchange::Exchange;
 use tap::{Control, Tap};
@@ -170,12 +168,12 @@ async fn until(
 async fn end(streams: &Streams, mut socket: Socket) {
     let cut = streams.control.life.ending() == Ending::Cut;
     if !cut && socket.shutdown().await.is_ok() {
-        let mut wire = Wire {
-            stream: &mut socket,
-            hub: &streams.shared.hub,
-            stray: false,
-        };
-        wire.until_end(Some(Instant::now() + LINGER)).await;
+        until_end(
+            &mut socket,
+            &streams.shared.hub.timer,
+            Some(Instant::now() + LINGER),
+        )
+        .await;
     }
 }
 

@@ -14,8 +14,8 @@ use tokio::task::spawn_local;
 
 use super::transport::{Both, Raw};
 use super::{Streams, number};
-use crate::connection::LINGER;
 use crate::multiplexed::{self, Ending, Lost, Reset};
+use crate::wire::deadline::LINGER;
 use crate::wire::source::PIECE;
 
 /// The server's end of a stream.

@@ -10,8 +10,8 @@ use rustls::ServerConfig;
 use rustls::server::StoresServerSessions;
 
 use crate::options::Http3;
-use crate::replies::exposure::IDLE;
 use crate::wire::certificates::Identity;
+use crate::wire::deadline::IDLE;
 use crate::wire::tls::{Secure, Tls};
 
 /// Windows large enough that an upload does not wait for them on loopback.

@@ -22,13 +22,12 @@ use h3::stream::BufRecvStream;
 use quinn::{Endpoint, EndpointConfig, Incoming, TokioRuntime, VarInt};
 use tokio::task::spawn_local;
 
-use crate::http1::connection::LINGER;
 use crate::hub::Hub;
 use crate::multiplexed::{self, Ending, Exchange as _, Life, Reset, Shared, request_of};
 use crate::options::Http3;
-use crate::replies::exposure::{LIFE, TO_BEGIN, within};
 use crate::request::fault::Fault;
 use crate::request::route::Route;
+use crate::wire::deadline::{LIFE, LINGER, TO_BEGIN, within};
 use exchange::Exchange;
 pub(crate) use handshake::Port;
 use transport::{Raw, Transport, Wires, write};

@@ -7,9 +7,9 @@ use bytes::Bytes;
 
 use super::response::{data, head};
 use super::{Ending, Exchange, Lost, Reset, Shared};
-use crate::replies::held::Small;
 use crate::request::fault::{BODY, DRIP_EVERY, Fault, HUGE_HEAD, IDLE_CLOSE_AFTER};
 use crate::wire::head::{Field, TEXT};
+use crate::wire::small::Small;
 
 /// Half of a body has been sent by then.
 const WRITTEN_AFTER: Duration = Duration::from_millis(10);

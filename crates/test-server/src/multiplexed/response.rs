@@ -6,12 +6,12 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::{Exchange, Lost, Shared, fault};
-use crate::http1::stream::Kind;
 use crate::hub::Hub;
-use crate::replies::held::{Response, Small};
-use crate::request::After;
+use crate::replies::held::Response;
+use crate::replies::stream::Kind;
 use crate::round::script::{Item, Script};
-use crate::wire::head::{Field, Length, is_bodiless};
+use crate::wire::head::{After, Field, Length, is_bodiless};
+use crate::wire::small::Small;
 use crate::wire::source::Source;
 
 /// Sends the whole response. Most faults end as a lost response.

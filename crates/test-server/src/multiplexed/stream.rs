@@ -12,11 +12,12 @@ use crate::hub::Hub;
 use crate::ledger::Receipt;
 use crate::replies::held::{Held, Hold};
 use crate::replies::reply::{Known, Reply};
+use crate::request::Request;
 use crate::request::body::{Collected, Received};
 use crate::request::detail::Detail;
 use crate::request::parse::Framing;
 use crate::request::route;
-use crate::request::{After, Request};
+use crate::wire::head::After;
 
 /// A request without a response; it counts as an abort if it is dropped.
 struct Unanswered {

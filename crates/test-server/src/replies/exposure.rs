@@ -1,71 +1,14 @@
-//! Rules of a test server that strangers may reach: deadlines, limits by address, and paths that it refuses.
+//! The paths that a test server refuses if strangers may reach it, or if it serves rounds alone.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
-use std::future::{Future, poll_fn};
-use std::net::IpAddr;
-use std::pin::pin;
-use std::rc::Rc;
-use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::request::Request;
 use crate::request::detail::Detail;
 use crate::request::route::{Route, Special};
-use crate::wire::timer::Timer;
 
-/// How long a TLS handshake may take, and the head of a request from its first byte to its last.
-pub(crate) const TO_BEGIN: Duration = seconds(10);
-/// How long a connection may be idle.
-pub(crate) const IDLE: Duration = seconds(30);
-/// How long a connection may live. Without this limit a slow reader could hold memory without end.
-pub(crate) const LIFE: Duration = seconds(300);
-/// Most connections of one address.
-const MOST_OF_ADDRESS: usize = 256;
 /// Most bytes of a response, and the longest that it is delayed.
 const MOST_BYTES: u64 = 64 << 20;
 const LONGEST_DELAY: Duration = Duration::from_secs(10);
-
-/// This many seconds; a hundredth of that in this crate's own tests.
-const fn seconds(count: u64) -> Duration {
-    Duration::from_millis(count * if cfg!(test) { 10 } else { 1000 })
-}
-
-/// The connected addresses.
-#[derive(Clone, Default)]
-pub(crate) struct Guests(Rc<RefCell<HashMap<IpAddr, usize>>>);
-
-/// A connection that counts for its address until it is dropped.
-pub(crate) struct Guest {
-    guests: Guests,
-    address: IpAddr,
-}
-
-impl Guests {
-    /// None if the address has reached the limit of connections.
-    pub(crate) fn admit(&self, address: IpAddr) -> Option<Guest> {
-        let mut all = self.0.borrow_mut();
-        let count = all.entry(address).or_default();
-        if *count >= MOST_OF_ADDRESS {
-            return None;
-        }
-        *count += 1;
-        let guests = self.clone();
-        Some(Guest { guests, address })
-    }
-}
-
-impl Drop for Guest {
-    fn drop(&mut self) {
-        let mut all = self.guests.0.borrow_mut();
-        if let Some(count) = all.get_mut(&self.address) {
-            *count -= 1;
-            if *count == 0 {
-                all.remove(&self.address);
-            }
-        }
-    }
-}
 
 /// Whether strangers get no such response, because it harms its reader, has no end, or occupies a connection for long.
 pub(crate) fn withholds(request: &Request) -> bool {
@@ -100,30 +43,6 @@ pub(crate) fn is_of_rounds(request: &Request) -> bool {
         Route::Bytes(count) => count <= MOST_BYTES,
         _ => false,
     }
-}
-
-/// The result of the future, or none if it is not done at `deadline`; without a deadline it has all the time.
-pub(crate) async fn within<T>(
-    timer: &Timer,
-    deadline: Option<Instant>,
-    future: impl Future<Output = T>,
-) -> Option<T> {
-    let mut future = pin!(future);
-    let mut timer_is_set = false;
-    poll_fn(|context| {
-        if let Poll::Ready(done) = future.as_mut().poll(context) {
-            return Poll::Ready(Some(done));
-        }
-        match deadline {
-            Some(deadline) if Instant::now() >= deadline => return Poll::Ready(None),
-            Some(deadline) if !std::mem::replace(&mut timer_is_set, true) => {
-                timer.wake_at(deadline, context.waker().clone());
-            }
-            _ => {}
-        }
-        Poll::Pending
-    })
-    .await
 }
 
 #[cfg(test)]
@@ -210,20 +129,5 @@ mod tests {
         assert_eq!(status("/redirect/302/1?to=/r/1"), "302");
         assert_eq!(status("/redirect/307/1"), "307");
         assert_eq!(status("/status/503?Retry-After=1"), "503");
-    }
-
-    #[test]
-    fn an_address_has_a_limit_of_connections_and_gets_closed_ones_back() {
-        let guests = Guests::default();
-        let (one, other) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
-        let mut all: Vec<Guest> = (0..MOST_OF_ADDRESS)
-            .map_while(|_| guests.admit(one))
-            .collect();
-        assert_eq!(all.len(), MOST_OF_ADDRESS);
-        assert!(guests.admit(one).is_none() && guests.admit(other).is_some());
-        all.pop();
-        assert!(guests.admit(one).is_some());
-        drop(all);
-        assert!(guests.0.borrow().is_empty());
     }
 }

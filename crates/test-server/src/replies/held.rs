@@ -1,17 +1,16 @@
 //! A response that waits its turn: behind others of its connection, for its delay, or at the gate.
 
-use std::borrow::Cow;
 use std::rc::Rc;
 use std::task::Waker;
 use std::time::Instant;
 
-use crate::http1::stream::Stream;
 use crate::hub::Hub;
 use crate::ledger::Receipt;
-use crate::request::After;
+use crate::replies::stream::Stream;
 use crate::round::gate::Ticket;
 use crate::round::script::{Item, Script};
-use crate::wire::head::{Field, Head, Length, TEXT, is_bodiless, reason};
+use crate::wire::head::After;
+use crate::wire::small::Small;
 
 /// One response in the queue of a connection.
 pub(crate) struct Held {
@@ -40,15 +39,6 @@ pub(crate) enum Response {
     Stream(Box<Stream>),
     /// The last bytes of a response, and how long its body is.
     Rest(Vec<u8>, usize),
-}
-
-/// A short response, stored whole.
-pub(crate) struct Small {
-    pub(crate) status: u16,
-    pub(crate) content_type: &'static str,
-    pub(crate) fields: Vec<Field>,
-    pub(crate) body: Cow<'static, [u8]>,
-    pub(crate) is_head: bool,
 }
 
 impl Held {
@@ -105,49 +95,5 @@ impl Held {
     /// Whether it needs more than one write.
     pub(crate) fn is_stream(&self) -> bool {
         matches!(self.response, Response::Stream(_))
-    }
-}
-
-impl Small {
-    pub(crate) fn text(status: u16, body: impl Into<Cow<'static, str>>, is_head: bool) -> Small {
-        let body = match body.into() {
-            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
-            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
-        };
-        Small {
-            status,
-            content_type: TEXT,
-            fields: Vec::new(),
-            body,
-            is_head,
-        }
-    }
-
-    /// A status with its reason as body.
-    pub(crate) fn status(status: u16, is_head: bool) -> Small {
-        Small::text(status, format!("{status} {}\n", reason(status)), is_head)
-    }
-
-    /// Appends the response; returns the bytes of its body.
-    pub(crate) fn write(&self, out: &mut Vec<u8>, after: After, hub: &Hub, now: Instant) -> usize {
-        let silent = is_bodiless(self.status);
-        let length = if silent {
-            Length::Silent
-        } else {
-            Length::Bytes(self.body.len() as u64)
-        };
-        let head = Head {
-            status: self.status,
-            content_type: self.content_type,
-            fields: &self.fields,
-            length,
-            after,
-        };
-        head.write(out, hub.date.at(now).0);
-        if silent || self.is_head {
-            return 0;
-        }
-        out.extend_from_slice(&self.body);
-        self.body.len()
     }
 }

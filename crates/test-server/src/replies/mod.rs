@@ -6,3 +6,4 @@ pub(crate) mod exposure;
 pub(crate) mod held;
 pub(crate) mod reply;
 pub(crate) mod special;
+pub(crate) mod stream;

@@ -3,21 +3,22 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::http1::stream::{Kind, Stream};
 use crate::hub::Hub;
 use crate::ledger::Receipt;
 use crate::replies::exposure::{is_of_rounds, withholds};
-use crate::replies::held::{Held, Hold, Response, Small};
+use crate::replies::held::{Held, Hold, Response};
 use crate::replies::special::{self, SpecialResponse};
+use crate::replies::stream::{Kind, Stream};
+use crate::request::Request;
 use crate::request::body::Received;
 use crate::request::fault::Fault;
 use crate::request::route::Route;
-use crate::request::{After, Request};
 use crate::round::chaos::RandomFault;
 use crate::round::cut::PAUSE;
 use crate::round::script::{Item, Script};
 use crate::round::varied::{Scripted, Variation};
-use crate::wire::head::{Field, JSON, Length, TEXT};
+use crate::wire::head::{After, Field, JSON, Length, TEXT};
+use crate::wire::small::Small;
 use crate::wire::source::Source;
 use crate::wire::tls::Secure;
 
@@ -132,7 +133,7 @@ impl Reply<'_> {
             let value = of.script.value(of.item.hash, of.item.json);
             self.hub.ledger.borrow_mut().turned_away(receipt, value);
         }
-        let (bytes, body) = variation.write(self.hub, of);
+        let (bytes, body) = variation.write(&self.hub.date, of);
         Response::Rest(bytes, body)
     }
 

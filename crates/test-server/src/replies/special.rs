@@ -10,11 +10,11 @@ use serde_json::json;
 
 use crate::replies::bomb;
 use crate::replies::coding::{self, Damage};
-use crate::replies::held::Small;
 use crate::request::body::Received;
 use crate::request::detail::Detail;
 use crate::request::route::{Special, number};
 use crate::wire::head::{Field, JSON, Length};
+use crate::wire::small::Small;
 use crate::wire::source::Source;
 
 /// A response: small, or streamed.

@@ -8,8 +8,9 @@ pub(crate) mod route;
 
 use crate::request::detail::Detail;
 use crate::request::parse::{Framing, Head, header_pairs};
-use crate::request::route::{self, Route};
+use crate::request::route::Route;
 use crate::round::chaos::RandomFault;
+use crate::wire::head::After;
 
 /// A request whose head is no longer in the buffer.
 #[derive(Debug)]
@@ -24,16 +25,6 @@ pub(crate) struct Request {
     pub(crate) version: u8,
     /// Only for routes that look at it.
     pub(crate) detail: Option<Box<Detail>>,
-}
-
-/// The state of the connection after a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum After {
-    /// It stays, as HTTP/1.1 does by default.
-    Keep,
-    /// It stays because a client of HTTP/1.0 requested it, and the response must say so.
-    KeepAlive,
-    Close,
 }
 
 impl Request {

@@ -6,10 +6,9 @@ use std::ops::Range;
 use flate2::{Compress, Compression, FlushCompress};
 use siphasher::sip::SipHasher24;
 
-use crate::request::After;
 use crate::round::check_value::{self, CheckValue};
 use crate::wire::date;
-use crate::wire::head::{DATE_AT, Field, Head, Length, TEXT};
+use crate::wire::head::{After, DATE_AT, Field, Head, Length, TEXT};
 
 /// The head and body of a response on a connection that stays.
 pub(crate) struct Plain {

@@ -3,7 +3,6 @@
 use std::cell::{OnceCell, Ref, RefCell};
 use std::time::{Duration, Instant};
 
-use crate::request::After;
 use crate::round::check_value::CheckValue;
 use crate::round::delay::Delay;
 use crate::round::document::Documents;
@@ -11,7 +10,7 @@ use crate::round::draw::Draw;
 use crate::round::permutation::Permutation;
 use crate::round::plain::Plain;
 use crate::wire::date::Date;
-use crate::wire::head::{Field, Head, JSON, Length, TEXT};
+use crate::wire::head::{After, Field, Head, JSON, Length, TEXT};
 
 /// The responses of one round, or of the time between rounds.
 pub(crate) struct Script {

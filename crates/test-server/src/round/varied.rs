@@ -6,13 +6,11 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::hub::Hub;
-use crate::replies::held::Small;
-use crate::request::After;
 use crate::round::cut::Cuts;
 use crate::round::script::{Item, Script};
 use crate::wire::date::{Date, LENGTH};
-use crate::wire::head::{Head, Length};
+use crate::wire::head::{After, Head, Length};
+use crate::wire::small::Small;
 
 /// The fewest requests of a round that has responses of status 503. In a shorter round, one failed request would change
 /// the speed.
@@ -120,13 +118,13 @@ impl Variation {
     ];
 
     /// The whole response, and the bytes of its decoded body; a 503 counts none.
-    pub(crate) fn write(self, hub: &Hub, of: &Scripted<'_>) -> (Vec<u8>, usize) {
+    pub(crate) fn write(self, date: &Date, of: &Scripted<'_>) -> (Vec<u8>, usize) {
         let mut out = Vec::new();
         if self == Variation::Refused {
-            Small::status(503, false).write(&mut out, of.after, hub, of.now);
+            Small::status(503, false).write(&mut out, of.after, date, of.now);
             return (out, 0);
         }
-        let body = self.body(&mut out, of, &hub.date);
+        let body = self.body(&mut out, of, date);
         (out, body)
     }
 

@@ -15,6 +15,7 @@ use crate::http1::connection::Connection;
 use crate::http3;
 use crate::hub::Hub;
 use crate::options::StartError;
+use crate::server::handshake;
 use crate::wire::socket::Socket;
 use crate::wire::tls;
 
@@ -186,11 +187,11 @@ pub(crate) async fn accept(listener: TcpListener, hub: Rc<Hub>, port: Option<Rc<
                 let (hub, port) = (hub.clone(), port.clone());
                 match (guest, port) {
                     (None, None) => spawn_local(plain(&hub, Socket::Tcp(stream)).run()),
-                    (None, Some(port)) => spawn_local(tls::serve(hub, port, stream)),
+                    (None, Some(port)) => spawn_local(handshake::serve(hub, port, stream)),
                     (Some(guest), port) => spawn_local(async move {
                         match port {
                             None => plain(&hub, Socket::Tcp(stream)).run().await,
-                            Some(port) => tls::serve(hub, port, stream).await,
+                            Some(port) => handshake::serve(hub, port, stream).await,
                         }
                         drop(guest);
                     }),

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 
-use crate::request::After;
 use crate::wire::date;
 
 /// The head of a response.
@@ -15,6 +14,16 @@ pub(crate) struct Head<'a> {
     pub(crate) fields: &'a [Field],
     pub(crate) length: Length,
     pub(crate) after: After,
+}
+
+/// The state of the connection after a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// It stays, as HTTP/1.1 does by default.
+    Keep,
+    /// It stays because a client of HTTP/1.0 requested it, and the response must say so.
+    KeepAlive,
+    Close,
 }
 
 /// Name and value of a header field.

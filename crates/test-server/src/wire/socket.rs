@@ -1,12 +1,16 @@
 //! The client's end of a connection: TCP, a Unix socket, or TLS on TCP.
 
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
+
+use crate::wire::timer::Timer;
 
 /// The two ends of a connection: reading and writing. An enum, so that the plain case costs a comparison.
 pub(crate) enum Socket {
@@ -84,6 +88,33 @@ impl AsyncWrite for Socket {
             Socket::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
             Socket::Unix(stream) => Pin::new(stream).poll_shutdown(context),
             Socket::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}
+
+/// Reads and drops what the client sends until it ends the connection, or until the deadline.
+pub(crate) async fn until_end(socket: &mut Socket, timer: &Timer, deadline: Option<Instant>) {
+    let mut timer_is_set = false;
+    poll_fn(|context| {
+        let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if late || poll_end(socket, context).is_ready() {
+            return Poll::Ready(());
+        }
+        if let Some(deadline) = deadline.filter(|_| !std::mem::replace(&mut timer_is_set, true)) {
+            timer.wake_at(deadline, context.waker().clone());
+        }
+        Poll::Pending
+    })
+    .await;
+}
+
+fn poll_end(socket: &mut Socket, context: &mut Context<'_>) -> Poll<()> {
+    let mut bytes = [0; 4096];
+    loop {
+        let mut waste = ReadBuf::new(&mut bytes);
+        let read = ready!(Pin::new(&mut *socket).poll_read(context, &mut waste));
+        if read.is_err() || waste.filled().is_empty() {
+            return Poll::Ready(());
         }
     }
 }

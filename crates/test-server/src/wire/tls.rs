@@ -2,11 +2,9 @@
 
 use std::fmt;
 use std::net::IpAddr;
-use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -14,16 +12,9 @@ use rustls::server::{NoServerSessionStorage, ServerConnection, WebPkiClientVerif
 use rustls::version::{TLS12, TLS13};
 use rustls::{HandshakeKind, ProtocolVersion, RootCertStore, ServerConfig};
 use serde::Serialize;
-use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
-use crate::http1::connection::Connection;
-use crate::http1::wire::Wire;
-use crate::http2;
-use crate::hub::Hub;
-use crate::replies::exposure::{TO_BEGIN, within};
 use crate::wire::certificates::{self, Flaw, Identity};
-use crate::wire::socket::Socket;
 
 /// The TLS settings of a test server. The default shows a good certificate of an authority made for this
 /// test server ([`crate::TestServer::ca_pem`]), in TLS 1.2 or 1.3.
@@ -75,8 +66,8 @@ pub struct CertificateError;
 
 /// The state of TLS in the test server's thread.
 pub(crate) struct Port {
-    acceptor: TlsAcceptor,
-    stall: bool,
+    pub(crate) acceptor: TlsAcceptor,
+    pub(crate) stall: bool,
 }
 
 /// The parameters of a connection's handshake, as `/echo` shows them.
@@ -201,43 +192,8 @@ fn chain(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
-/// Shakes hands and serves; the connection counts from its accept.
-pub(crate) async fn serve(hub: Rc<Hub>, port: Rc<Port>, stream: TcpStream) {
-    let entry = hub.connected();
-    if port.stall {
-        let mut socket = Socket::Tcp(stream);
-        let mut wire = Wire {
-            stream: &mut socket,
-            hub: &hub,
-            stray: false,
-        };
-        wire.until_end(None).await;
-        return hub.ledger.borrow_mut().disconnected(&entry);
-    }
-    let handshake = port.acceptor.accept(stream);
-    let handshake = within(&hub.timer, hub.deadline(TO_BEGIN), handshake);
-    match handshake.await {
-        Some(Ok(stream)) => {
-            let secure = Secure::of(stream.get_ref().1);
-            hub.ledger.borrow_mut().shook_hands(secure.resumed);
-            let is_http2 = secure.is_http2();
-            let socket = Socket::Tls(Box::new(stream));
-            let secure = Some(Box::new(secure));
-            if is_http2 {
-                return http2::serve(hub, socket, Bytes::new(), entry, secure).await;
-            }
-            Connection::new(hub, socket, entry, secure).run().await;
-        }
-        Some(Err(_)) | None => {
-            let mut ledger = hub.ledger.borrow_mut();
-            ledger.shook_no_hands();
-            ledger.disconnected(&entry);
-        }
-    }
-}
-
 impl Secure {
-    fn of(connection: &ServerConnection) -> Secure {
+    pub(crate) fn of(connection: &ServerConnection) -> Secure {
         let name = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Secure {
             version: match connection.protocol_version() {
@@ -262,7 +218,7 @@ impl Secure {
     }
 
     /// Whether HTTP/2 was agreed on.
-    fn is_http2(&self) -> bool {
+    pub(crate) fn is_http2(&self) -> bool {
         self.alpn.as_deref() == Some("h2")
     }
 }
