@@ -9,26 +9,7 @@ use hecaton_lab::spec::Usage;
 
 #[cfg(feature = "fetch")]
 use crate::cmd::fetch;
-
-/// Something could not be done.
-pub const FAILURE: u8 = 1;
-
-/// The command line is wrong.
-pub const USAGE: u8 = 2;
-
-/// The result is worse than the command line allows.
-pub const TOO_LITTLE: u8 = 3;
-
-/// A bulk download is done, and not all of its inputs have a good response.
-#[cfg(feature = "fetch")]
-pub const INCOMPLETE: u8 = 4;
-
-/// A bulk download stopped by itself, as `--stop-after` says.
-#[cfg(feature = "fetch")]
-pub const PAUSED: u8 = 5;
-
-/// Ended by Ctrl-C or SIGTERM, as shells count it.
-pub const INTERRUPTED: u8 = 130;
+use crate::exit::{FAILURE, INTERRUPTED, TOO_LITTLE, USAGE};
 
 /// Clients that are slower than they may be, named; ends with status 3.
 #[derive(Debug, thiserror::Error)]

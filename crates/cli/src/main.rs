@@ -4,6 +4,7 @@
 
 mod cmd;
 mod ending;
+mod exit;
 mod live_table;
 mod markdown;
 mod progress;

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use hecaton_fetch::host::Host;
-use hecaton_fetch::input::{Entry, Inputs, Source};
+use hecaton_fetch::input::{Inputs, Source};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sources = std::env::args()
@@ -13,13 +13,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Instant::now();
     let (mut inputs, mut invalid, mut hosts) = (0_u64, 0_u64, 0_u64);
     for entry in Inputs::open(sources, None)? {
-        match entry? {
-            Entry::Input(input) => {
+        match entry?.held {
+            Ok(columns) => {
                 inputs += 1;
-                let url = input.columns.get("url");
+                let url = columns.get("url");
                 hosts += u64::from(url.is_some_and(|url| Host::of(url).is_ok()));
             }
-            Entry::Invalid(_) => invalid += 1,
+            Err(_) => invalid += 1,
         }
     }
     let seconds = start.elapsed().as_secs_f64();

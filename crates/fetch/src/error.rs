@@ -27,13 +27,13 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     /// Wrong usage.
-    pub fn usage(text: impl Into<String>) -> Error {
-        Error::Usage(text.into())
+    pub fn usage(text: impl ToString) -> Error {
+        Error::Usage(text.to_string())
     }
 
     /// Something could not be done.
-    pub fn failed(text: impl Into<String>) -> Error {
-        Error::Failed(text.into())
+    pub fn failed(text: impl ToString) -> Error {
+        Error::Failed(text.to_string())
     }
 }
 

@@ -5,9 +5,10 @@
 //! texts. `expression` evaluates conditions. `take` extracts values from bodies. `robots` reads robots.txt. `sink`
 //! stores bodies. `plan` divides inputs into parts. `request` makes the engine's requests. `segment` stores what a part
 //! has done, and the `COMMIT` that decides. `finalize` writes the results of a part. `run` sends and records. `show`
-//! reads a folder for people. `verify` looks whether all of it is there. `start` plans or resumes a job. `again` sends some inputs once more. `finish` completes a
-//! job and makes its products. `remote` has a job in object storage. `dispatch` distributes parts to many machines.
-//! `frame` and `record` are the formats of files, and `error` has the kinds of failure.
+//! reads a folder for people. `verify` looks whether all of it is there. `start` plans or resumes a job. `again` sends
+//! some inputs once more. `finish` completes a job and makes its products. `remote` has a job in object storage.
+//! `place` is what a verb does with a job, wherever it lives. `dispatch` distributes parts to many machines. `frame`
+//! and `record` are the formats of files, and `error` has the kinds of failure.
 
 #![forbid(unsafe_code)]
 
@@ -53,7 +54,8 @@ pub mod finish;
 #[cfg(feature = "objects")]
 pub mod remote;
 
-#[cfg(feature = "nats")]
+pub mod place;
+
 pub mod dispatch;
 
 pub mod error;

@@ -12,7 +12,7 @@ use crate::expression::Expression;
 use crate::job::Job;
 use crate::plan::{
     Content, Earlier, Folder, Index, InputFile, Part, Plan, Planned, Repeats, Spool, Version,
-    read_entry, write_planned, write_repeats, write_whole,
+    read_entry, write_planned, write_repeats,
 };
 use crate::record::{Outcome, Record};
 use crate::request::Maker;
@@ -73,24 +73,21 @@ pub fn choose(
         // Nobody opens the other parts in this round.
         if inputs > 0 {
             let index = copying.part(&Plan::index(folder, part.number)?, selected)?;
-            let text = serde_json::to_vec(&index).expect("an index becomes JSON");
-            write_whole(&round.index(part.number), &text)?;
+            index.write(round, part.number)?;
         }
         parts.push(Part {
             inputs,
             ..part.clone()
         });
     }
-    let spooled = copying.spool.finish();
-    spooled.map_err(at("write", &round.inputs()))?;
-    let repeats = match copying.repeats {
-        Some(noted) => noted.finish(&mut |_| Ok(false))?,
-        None => Default::default(),
-    };
+    let path = round.inputs();
+    copying.spool.finish().map_err(at("write", &path))?;
+    let noted = copying.repeats;
+    let repeats = noted.map(|noted| noted.finish(&mut |_| Ok(false)));
     let plan = Plan {
         inputs: parts.iter().map(|part| part.inputs).sum(),
         sources: Vec::new(),
-        repeats: write_repeats(round, &repeats)?,
+        repeats: write_repeats(round, &repeats.transpose()?.unwrap_or_default())?,
         requests: Vec::new(),
         parts,
         ..base.clone()

@@ -14,7 +14,6 @@ mod spared;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use uuid::Uuid;
@@ -95,14 +94,7 @@ pub fn current(folder: &Folder) -> Result<Option<Started>> {
         Err(_) if round.is_merged() => return Ok(None),
         job => job?,
     };
-    Ok(Some(Started {
-        folder: round,
-        job,
-        plan,
-        is_resumed: true,
-        sites: Arc::default(),
-        lock: None,
-    }))
+    Ok(Some(Started::found(round, job, plan)))
 }
 
 /// The file that says which records a round is for.
@@ -135,8 +127,7 @@ fn begin(folder: &Folder, lock: &Lock) -> Result<(String, Folder)> {
 fn write(round: &Folder, condition: &str, job: &Job, plan: &Plan) -> Result<()> {
     write_whole(&condition_of(round), condition.as_bytes())?;
     write_whole(&round.job(), job.to_toml()?.as_bytes())?;
-    let text = serde_json::to_vec_pretty(plan).expect("a plan becomes JSON");
-    write_whole(&round.plan(), &text)
+    plan.write(round)
 }
 
 /// The inputs that were chosen.
@@ -186,12 +177,9 @@ pub fn prepare(
     }
     write(&round, choice.condition(), &job, &plan)?;
     let round = Some(Started {
-        folder: round,
-        job,
-        plan,
         is_resumed: false,
-        sites: Arc::default(),
         lock: Some(held),
+        ..Started::found(round, job, plan)
     });
     Ok(Chosen { round, left })
 }
@@ -300,7 +288,7 @@ pub fn run(
 /// When the results cannot be written.
 pub fn merge_if_done(folder: &Folder, round: &Started, lock: &Lock) -> Result<Kept> {
     let mut kept = Kept::default();
-    if round.plan.undone(&round.folder).next().is_some() {
+    if !round.plan.is_done(&round.folder) {
         return Ok(kept);
     }
     let repairs = condition(&round.folder).is_ok_and(|condition| condition == DAMAGED);

@@ -132,7 +132,7 @@ fn hand_over(
             let url = way.map_or(String::new(), |way| way.url.clone());
             planned.earlier = Some(Box::new(earlier));
             let found = last.of(&url);
-            let (host, foreign) = found.map_err(|error| Error::failed(error.to_string()))?;
+            let (host, foreign) = found.map_err(Error::failed)?;
             let routed = Routed {
                 host,
                 foreign,

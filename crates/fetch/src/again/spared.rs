@@ -28,7 +28,7 @@ impl Spared {
         };
         let check = job.results.check.as_deref().map(Expression::parse);
         let check = check.transpose();
-        let check = check.map_err(|error| Error::usage(error.to_string()))?;
+        let check = check.map_err(Error::usage)?;
         Ok(Spared {
             good: spares_good(condition, check.as_ref()),
         })

@@ -1,35 +1,48 @@
-//! Many machines that see one folder: NATS JetStream hands out its parts.
-//!
-//! A part is one message of a work queue. `enqueue` publishes the parts that are not done. `worker` takes one after
-//! another and renews each lease (`lease`) until the part is done. `leased` is the state that the run and its NATS
-//! session (`session`) share. `server` has the connection and the names of the queue.
-//!
-//! NATS only dispatches: the exclusive creation of `COMMIT` in the folder decides which records count. A double ack of
-//! NATS could not decide it, because a server accepts the ack of a worker that lost the message long ago. So losing
-//! NATS loses no record: `enqueue` fills the queue again.
-//!
-//! A lease is 30 s by default, and is renewed after each third of it. A worker whose renewal was not confirmed for two
-//! thirds of the lease sends nothing more for the part, and gives up the part when the lease is over. So two workers
-//! never send for one part at a time. `clock` is the clock of leases, which runs on while a machine sleeps.
+//! Many machines that see one folder: a queue hands out its parts (`nats`; `missing` in a build without it).
 
-mod clock;
-mod enqueue;
-mod lease;
-mod leased;
-mod server;
-mod session;
-mod worker;
+#[cfg(not(feature = "nats"))]
+mod missing;
+#[cfg(feature = "nats")]
+mod nats;
 
-pub use self::enqueue::{Enqueued, enqueue};
-pub use self::lease::Times;
-pub use self::worker::{WorkerOptions, run_worker};
-
+#[cfg(not(feature = "nats"))]
+pub use self::missing::{enqueue, run_worker};
+#[cfg(feature = "nats")]
+pub use self::nats::{enqueue, run_worker};
 use crate::error::{Error, Result};
 
-/// The runtime of the NATS client. It has a thread of its own, beside the engine.
-fn runtime() -> Result<tokio::runtime::Runtime> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    runtime.map_err(|error| Error::failed(format!("cannot start: {error}")))
+/// The result of `enqueue`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Enqueued {
+    /// Parts that are in the queue now and were not before.
+    pub new: u64,
+    /// Parts that were in it, or are worked on.
+    pub known: u64,
+    /// Parts that are done.
+    pub done: u64,
+}
+
+/// The options of a worker.
+pub struct WorkerOptions {
+    /// The server.
+    pub url: String,
+    /// Most parts at once.
+    pub most: usize,
+    /// How many threads; see `run::Options`.
+    pub threads: Option<usize>,
+    /// Send requests again that may have been sent already.
+    pub resend_unknown: bool,
+}
+
+/// Refuses a verb that this build cannot do.
+///
+/// # Errors
+/// How to get it.
+pub fn check(verb: &str) -> Result<()> {
+    match cfg!(feature = "nats") {
+        true => Ok(()),
+        false => Err(Error::failed(format!(
+            "this command was built without NATS, which `fetch {verb}` needs: `bin/setup fetch` builds it in (cargo's feature `nats`)"
+        ))),
+    }
 }

@@ -5,8 +5,6 @@
 //! `known_fields` refuses fields that no record has, and `pointer` finds a part of JSON. `counts` is about the counts
 //! of a job.
 
-use std::fmt;
-
 mod counts;
 mod display;
 mod facts;
@@ -53,7 +51,10 @@ pub trait Facts {
 }
 
 /// Where an expression cannot be read, and what was expected there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the expression {text:?} cannot be read at column {column}: expected {expected}, found {found}"
+)]
 pub struct ExpressionError {
     /// The expression.
     pub text: String,
@@ -64,23 +65,6 @@ pub struct ExpressionError {
     /// What stands there.
     pub found: String,
 }
-
-impl fmt::Display for ExpressionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ExpressionError {
-            text,
-            column,
-            expected,
-            found,
-        } = self;
-        write!(
-            f,
-            "the expression {text:?} cannot be read at column {column}: expected {expected}, found {found}"
-        )
-    }
-}
-
-impl std::error::Error for ExpressionError {}
 
 impl Expression {
     /// Reads an expression.

@@ -116,7 +116,7 @@ pub fn last(folder: &Folder) -> Result<Option<Products>> {
 fn done(folder: &Folder) -> Result<Option<Started>> {
     let job = start::load(folder.clone())?;
     settle_all(folder, &job.plan)?;
-    let is_done = job.plan.undone(folder).next().is_none();
+    let is_done = job.plan.is_done(folder);
     Ok(is_done.then_some(job))
 }
 
@@ -126,9 +126,8 @@ fn look(folder: &Folder) -> Result<Reached> {
     }
     let Some(lock) = lock_if_free(folder)? else {
         // Redirects are followed at the end of a job, by one process for all.
-        let is_short = |round: Started| {
-            round.plan.follows_redirects || round.plan.undone(&round.folder).next().is_none()
-        };
+        let is_short =
+            |round: Started| round.plan.follows_redirects || round.plan.is_done(&round.folder);
         return Ok(match again::current(folder)?.is_none_or(is_short) {
             true => Reached::Lock,
             false => Reached::Parts,

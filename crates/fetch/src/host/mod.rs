@@ -22,16 +22,9 @@ pub use site::{is_same_site, site};
 pub struct Host<'a>(Cow<'a, str>);
 
 /// A URL that names no host.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct NoHost(String);
-
-impl fmt::Display for NoHost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NoHost {}
 
 /// The owner of a host, as far as its name shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

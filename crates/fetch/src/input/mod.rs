@@ -1,13 +1,12 @@
 //! Lists of any length → inputs with their numbers and lines, one by one in flat memory.
 //!
-//! A bad line becomes an [`Invalid`] and never ends the list. `source` opens and decompresses. `lines`, `plain`,
+//! A bad line becomes a [`Bad`] entry and never ends the list. `source` opens and decompresses. `lines`, `plain`,
 //! `objects`, `table` and `parquet` read one format each. `column_names` keeps their columns, and `sitemap` reads
 //! sitemaps.
 
-use std::fmt;
 use std::io;
 
-use crate::record::{Columns, Input, Invalid};
+use crate::record::Columns;
 
 use column_names::ColumnNames;
 
@@ -31,47 +30,44 @@ const EXCERPT: usize = 200;
 
 /// A line or row of a list, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
-    /// An input.
-    Input(Input),
-    /// A line or row that cannot be read.
-    Invalid(Invalid),
+pub struct Entry {
+    /// From 0 over all lists.
+    pub number: u64,
+    /// From 1 in its file.
+    pub line: u64,
+    /// What it held, or why it is no input; then it becomes a record with the outcome `invalid`.
+    pub held: Held,
 }
+
+/// What a line or row held, or why it is no input.
+pub type Held = Result<Columns, Bad>;
 
 impl Entry {
     /// The same with another number.
     #[must_use]
-    pub fn numbered(mut self, number: u64) -> Entry {
-        match &mut self {
-            Entry::Input(input) => input.number = number,
-            Entry::Invalid(invalid) => invalid.number = number,
-        }
-        self
+    pub fn numbered(self, number: u64) -> Entry {
+        Entry { number, ..self }
     }
 }
 
 /// Why a list cannot be read: a sentence that names the list.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct InputError(pub(crate) String);
-
-impl fmt::Display for InputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for InputError {}
 
 /// A line of a list, or a row of a table.
 struct Row {
     line: u64,
-    held: Result<Columns, Bad>,
+    held: Held,
 }
 
-/// The beginning of a bad line, and the reason.
-struct Bad {
-    text: String,
-    reason: String,
+/// A line or row that is no input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bad {
+    /// How it begins.
+    pub text: String,
+    /// The reason.
+    pub reason: String,
 }
 
 impl Bad {
@@ -190,20 +186,11 @@ impl Inputs {
     }
 
     fn numbered(&mut self, row: Row) -> Entry {
-        let (number, line) = (self.number, row.line);
         self.number += 1;
-        match row.held {
-            Ok(columns) => Entry::Input(Input {
-                number,
-                line,
-                columns,
-            }),
-            Err(Bad { text, reason }) => Entry::Invalid(Invalid {
-                number,
-                line,
-                text,
-                reason,
-            }),
+        Entry {
+            number: self.number - 1,
+            line: row.line,
+            held: row.held,
         }
     }
 }

@@ -21,15 +21,15 @@ fn all(sources: Vec<Source>, form: Option<Format>) -> Vec<String> {
 }
 
 fn shown(entry: &Entry) -> String {
-    match entry {
-        Entry::Input(input) => {
-            let columns = input.columns.iter();
+    match &entry.held {
+        Ok(columns) => {
+            let columns = columns.iter();
             let columns: Vec<String> = columns
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect();
-            format!("{}:{} {}", input.number, input.line, columns.join(" "))
+            format!("{}:{} {}", entry.number, entry.line, columns.join(" "))
         }
-        Entry::Invalid(bad) => format!("{}:{} bad: {}", bad.number, bad.line, bad.reason),
+        Err(bad) => format!("{}:{} bad: {}", entry.number, entry.line, bad.reason),
     }
 }
 
@@ -143,22 +143,24 @@ fn a_quote_that_is_not_closed_costs_one_record_and_no_memory() {
     let inputs = Inputs::open(vec![stream(table)], Some(Format::Csv)).unwrap();
     let (mut good, mut bad) = (0, Vec::new());
     for entry in inputs {
-        match entry.unwrap() {
-            Entry::Input(input) => {
-                assert_eq!(input.columns["b"], "xxxxx");
+        let entry = entry.unwrap();
+        match entry.held {
+            Ok(columns) => {
+                assert_eq!(columns["b"], "xxxxx");
                 good += 1;
             }
-            Entry::Invalid(invalid) => bad.push(invalid),
+            Err(held) => bad.push((entry.line, held)),
         }
     }
     assert_eq!(bad.len(), 1);
-    assert_eq!(bad[0].line, 2);
+    let (line, bad) = &bad[0];
+    assert_eq!(*line, 2);
     assert!(
-        bad[0].reason.contains("a quote that is not closed"),
+        bad.reason.contains("a quote that is not closed"),
         "{}",
-        bad[0].reason
+        bad.reason
     );
-    assert!(bad[0].text.len() <= EXCERPT);
+    assert!(bad.text.len() <= EXCERPT);
     assert_eq!(good, 300_000);
 }
 
@@ -203,13 +205,9 @@ proptest! {
         let found = Inputs::open(vec![stream(table)], Some(Format::Csv)).unwrap();
         let mut next = 2;
         for entry in found {
-            let (line, lines) = match entry.unwrap() {
-                Entry::Input(input) => {
-                    let within = input.columns.values().map(|value| value.matches('\n').count());
-                    (input.line, 1 + within.sum::<usize>() as u64)
-                }
-                Entry::Invalid(invalid) => (invalid.line, 1),
-            };
+            let Entry { line, held, .. } = entry.unwrap();
+            let within = held.iter().flat_map(|columns| columns.values());
+            let lines = 1 + within.map(|value| value.matches('\n').count() as u64).sum::<u64>();
             prop_assert_eq!(line, next);
             next += lines;
         }
@@ -319,10 +317,7 @@ proptest! {
     fn nothing_makes_a_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), form in 0..4) {
         let form = [Format::Lines, Format::Csv, Format::Tsv, Format::JsonLines][form as usize];
         if let Ok(inputs) = Inputs::open(vec![stream(bytes)], Some(form)) {
-            let numbers: Vec<u64> = inputs.map_while(Result::ok).map(|entry| match entry {
-                Entry::Input(input) => input.number,
-                Entry::Invalid(invalid) => invalid.number,
-            }).collect();
+            let numbers: Vec<u64> = inputs.map_while(Result::ok).map(|entry| entry.number).collect();
             prop_assert!(numbers.iter().enumerate().all(|(index, number)| *number == index as u64));
         }
     }
@@ -336,9 +331,9 @@ proptest! {
         }
         let bytes = writer.into_inner().unwrap();
         let inputs = Inputs::open(vec![stream(bytes)], Some(Format::Csv)).unwrap();
-        let read: Vec<(String, String)> = inputs.map(|entry| match entry.unwrap() {
-            Entry::Input(input) => (input.columns["a"].clone(), input.columns["b"].clone()),
-            Entry::Invalid(bad) => panic!("{bad:?}"),
+        let read: Vec<(String, String)> = inputs.map(|entry| match entry.unwrap().held {
+            Ok(columns) => (columns["a"].clone(), columns["b"].clone()),
+            Err(bad) => panic!("{bad:?}"),
         }).collect();
         prop_assert_eq!(read, rows);
     }

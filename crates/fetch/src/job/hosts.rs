@@ -5,8 +5,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::write::parse;
 use super::{Rate, bytes};
-use crate::error::{Error, Result, at};
+use crate::error::{Result, at};
 
 /// The settings of each host, by its name.
 pub type Hosts = BTreeMap<String, HostSettings>;
@@ -16,25 +17,18 @@ pub type Hosts = BTreeMap<String, HostSettings>;
 #[serde(default, deny_unknown_fields)]
 pub struct HostSettings {
     /// Most requests a second.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Most requests in flight.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub per_host: Option<usize>,
     /// Most bytes of bodies in a second.
-    #[serde(
-        deserialize_with = "bytes::in_file_some",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(deserialize_with = "bytes::in_file_some")]
     pub max_bandwidth: Option<u64>,
     /// Further headers, each `Name: value`; they replace those of the job with the same name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<String>,
     /// `env:NAME` of a variable with `user:password`, sent as Basic authentication.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub auth: Option<String>,
     /// `env:NAME` of a variable with a token, sent as `Authorization: Bearer`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bearer: Option<String>,
     /// URLs of proxies, or `none`: requests take them in turn.
     #[serde(with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
@@ -59,16 +53,7 @@ impl HostSettings {
 /// When it cannot be read, or is not such a file.
 pub fn read(path: &Path) -> Result<Hosts> {
     let text = std::fs::read_to_string(path).map_err(at("read", path))?;
-    toml::from_str(&text).map_err(|error| {
-        let before = error.span().map(|span| &text[..span.start]);
-        let line = before.map(|before| format!(" line {}:", before.matches('\n').count() + 1));
-        Error::usage(format!(
-            "{}:{} {}",
-            path.display(),
-            line.unwrap_or_default(),
-            error.message()
-        ))
-    })
+    parse(&text, &path.display().to_string())
 }
 
 /// A text, or a list of them.

@@ -1,4 +1,4 @@
-//! A job: one struct for the job file and the command line, its defaults, and which settings may change on resuming.
+//! A job: one struct for the job file and the options of the command, and which settings may change on resuming.
 //!
 //! A job has two halves. `input`, `request` and `results` decide the records: a folder keeps them for good, and
 //! refuses a job that differs. `pace` and `network` decide how the job is done, and may change when it resumes.
@@ -6,6 +6,7 @@
 
 mod bytes;
 mod check;
+mod from_text;
 mod hosts;
 mod min_speed;
 mod rate;
@@ -16,22 +17,31 @@ mod write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use clap::{ArgAction, Args};
+use serde::{Deserialize, Serialize};
 
 pub use self::bytes::bytes;
 pub use self::check::split_header;
+use self::from_text::body;
+pub use self::from_text::duration;
 pub use self::hosts::{HostSettings, Hosts, read as read_hosts};
 pub use self::min_speed::MinSpeed;
 pub use self::rate::Rate;
 pub use self::secret::reveal;
 pub use self::stop_after::StopAfter;
+use crate::error::{Error, Result};
+
+const PACE: &str = "Pace";
+const NETWORK: &str = "Network";
+const NO_HASH: &str = "Do not record a digest of each body";
+const NO_VERIFY: &str = "Do not verify certificates. Dangerous: anyone between you and the server can read and change everything";
+const NO_DECODE: &str = "Do not request compressed bodies, and keep bodies as received";
 
 /// A job: what `job.toml` holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Job {
     /// The job fails if this is true of its counts, as in `not_ok > 1 %`; `never` is never true. The setting may change when a job resumes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub fail_if: Option<String>,
     /// Tables that are written when the whole job is done. The setting may change when a job resumes.
     #[serde(alias = "seal", skip_serializing_if = "Vec::is_empty")]
@@ -52,23 +62,27 @@ pub struct Job {
 }
 
 /// Where the inputs are.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct InputSettings {
     /// Files of them; `-` is standard input.
+    #[arg(skip)]
     pub files: Vec<PathBuf>,
-    /// `lines`, `csv`, `jsonl` or `parquet`; by the file's name when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The format of the lists: lines, csv, tsv, jsonl or parquet [default: by file name and first bytes].
+    #[arg(long, value_name = "FORM")]
     pub format: Option<String>,
-    /// The URLs of sitemaps: one, or several in a list.
+    /// A sitemap. The input is its URLs, and the URLs of the sitemaps that it lists. May be repeated.
+    #[arg(long, value_name = "URL")]
     #[serde(
-        deserialize_with = "one_or_several",
+        deserialize_with = "hosts::one_or_many::deserialize",
         skip_serializing_if = "Vec::is_empty"
     )]
     pub sitemap: Vec<String>,
-    /// Send a request for every input, also for duplicates.
+    /// Send every request in the list, even repeated ones [default: skip duplicates].
+    #[arg(long)]
     pub keep_duplicates: bool,
-    /// About how many inputs are a part: what one worker has at a time.
+    /// Approximate number of inputs in a part; workers divide the job by parts [default: 100000]
+    #[arg(long, value_name = "N")]
     pub part_size: u64,
 }
 
@@ -84,46 +98,38 @@ impl Default for InputSettings {
     }
 }
 
-/// A text, or a list of texts.
-fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Texts {
-        One(String),
-        Several(Vec<String>),
-    }
-    Ok(match Texts::deserialize(from)? {
-        Texts::One(text) => vec![text],
-        Texts::Several(texts) => texts,
-    })
-}
-
 /// The request of each input. All but `auth` may name columns: `https://example.com/p/{sku}`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RequestSettings {
-    /// The URL; the column `url` when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The URL, with columns of the input in braces, as in https://example.com/{sku} [default: the column url].
+    #[arg(id = "template", short = 't', long = "template", value_name = "URL")]
     pub url: Option<String>,
-    /// The method.
+    /// The method; it may have columns in braces, as headers and the body may [default: GET]
+    #[arg(short = 'X', long, value_name = "METHOD")]
     pub method: String,
-    /// Headers, each `Name: value`.
+    /// A header of each request; the value env:NAME is read from the environment, and must be so unless the header is
+    /// public. May be repeated.
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
     pub headers: Vec<String>,
-    /// The body.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The body of each request; @FILE reads it from a file, which may have columns in braces too.
+    #[arg(long, value_name = "TEXT or @FILE", value_parser = body)]
     pub body: Option<String>,
-    /// `user:password`, sent as Basic authentication; best as `env:NAME`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// User and password for Basic authentication, as env:NAME.
+    #[arg(long, value_name = "env:NAME")]
     pub auth: Option<String>,
-    /// A token, sent as `Authorization: Bearer`; best as `env:NAME`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// A token for Authorization: Bearer, as env:NAME.
+    #[arg(long, value_name = "env:NAME")]
     pub bearer: Option<String>,
-    /// Send an `Idempotency-Key`: the same for an input whenever it is sent, so that it may be sent again.
+    /// Send an Idempotency-Key with each request, so that a POST may be sent again.
+    #[arg(long)]
     pub idempotency_key: bool,
-    /// Where a response says which page is next: `json:/next`, `link:next`, `css:a.next@href` or `re:…`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Fetch the next page that each response names, and record each page: json:/POINTER, link:next (the header Link),
+    /// css:SELECTOR@href or re:PATTERN.
+    #[arg(long, value_name = "WHERE")]
     pub next: Option<String>,
-    /// Most pages of an input.
+    /// Maximum pages for one input [default: 1000]
+    #[arg(long, value_name = "N")]
     pub max_pages: u32,
 }
 
@@ -144,35 +150,43 @@ impl Default for RequestSettings {
 }
 
 /// The parts of a response that are recorded.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResultSettings {
-    /// Names of headers.
+    /// A header of the responses to keep in the records. May be repeated.
+    #[arg(id = "keep_headers", long = "keep-header", value_name = "NAME")]
     pub headers: Vec<String>,
-    /// Where bodies go.
+    /// Where to store response bodies: none, inline (into the records), files, warc or tar [default: none].
+    #[arg(id = "keep_body", long = "keep-body", value_name = "WHERE")]
     pub body: BodyStorage,
-    /// The names of files: columns in braces, `url-path` or `content-disposition`. When absent, the numbers of inputs.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The names of files: columns in braces as in '{id}.jpg', url-path or content-disposition. Names are made safe and
+    /// unique; the record has the path [default: the number of the input].
+    #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Most bytes of a body that is stored inline; a longer one is cut there.
+    /// Maximum bytes of a body that is kept inline; a longer body is truncated [default: 1048576]
+    #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>)]
     #[serde(alias = "inline_most", deserialize_with = "bytes::in_file")]
     pub inline_limit: usize,
     /// The digest of each body.
+    #[arg(id = "no_hash", long = "no-hash", action = ArgAction::SetFalse, help = NO_HASH)]
     pub hash: bool,
-    /// The SHA-256 of each body, too.
+    /// Record the SHA-256 of each body, too.
+    #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sha256: bool,
-    /// The MD5 of each body, too.
+    /// Record the MD5 of each body, too.
+    #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub md5: bool,
-    /// `sha256:COLUMN` or `md5:COLUMN`: a body whose checksum differs from the column is requested once more, and then
-    /// an error.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Compare each body with a column of the list that has its checksum, as sha256:COLUMN or md5:COLUMN. A body that
+    /// differs is requested once more; if it differs again, the record has the error `checksum`.
+    #[arg(long, value_name = "ALGORITHM:COLUMN")]
     pub verify: Option<String>,
-    /// The condition for a good response; when absent, a status under 300.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The condition for a good response, as in 'status == 200 and json:/stock > 0' [default: status < 300]
+    #[arg(long, value_name = "EXPRESSION")]
     pub check: Option<String>,
-    /// Values to take from each body: `name=/json/pointer`, `name=css:…`, `name=re:…`.
+    /// A value to take from each body: NAME=/json/pointer, NAME=css:SELECTOR or NAME=re:PATTERN. May be repeated.
+    #[arg(long, value_name = "NAME=WHERE")]
     pub take: Vec<String>,
 }
 
@@ -211,6 +225,19 @@ impl TableFormat {
             TableFormat::Parquet => "parquet",
         }
     }
+
+    /// Refuses what this build cannot write.
+    ///
+    /// # Errors
+    /// How to get a build that can.
+    pub fn check(self) -> Result<()> {
+        match self {
+            TableFormat::Parquet if cfg!(not(feature = "parquet")) => Err(Error::usage(
+                "this build cannot write Parquet: run `bin/setup fetch`, or build with `--features parquet`; CSV needs neither",
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Where bodies go.
@@ -231,57 +258,71 @@ pub enum BodyStorage {
 }
 
 /// How much at once, and how often again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Pace {
-    /// Most requests in flight.
+    /// Maximum requests in flight [default: 200]
+    #[arg(short = 'c', long, value_name = "N", help_heading = PACE)]
     pub concurrency: usize,
-    /// Most requests in flight to one host. Default 8 for hosts of others, no limit for those of this machine and of
-    /// private networks, and for `own_hosts`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Maximum requests in flight to one host [default: 8; no limit for your own hosts]
+    #[arg(long, value_name = "N", help_heading = PACE)]
     pub per_host: Option<usize>,
-    /// Most requests a second to one host, or `auto`, or `auto:50` for at most 50.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Maximum requests per second to one host; auto finds what each host can take, and auto:N at most N. Needed if a
+    /// host that is not yours has more than 10 inputs [default: 10, with auto too; no limit for your own hosts]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", help_heading = PACE)]
     pub rate: Option<Rate>,
-    /// The largest share of the requests in flight that one host may have.
+    /// The largest share of the requests in flight that one host may have, above 0 [default: 1]
+    #[arg(long, allow_negative_numbers = true, value_name = "SHARE", help_heading = PACE)]
     pub max_host_share: f64,
-    /// The hosts are the user's own: more than 10 requests a second without a `rate`.
+    /// All hosts are your own. Hosts of this machine and of private networks are your own without this option.
+    #[arg(id = "i_own_these_hosts", long = "i-own-these-hosts", help_heading = PACE)]
     pub own_hosts: bool,
-    /// Most tries after the first.
+    /// Maximum retries of a request [default: 2]
+    #[arg(long, value_name = "N", help_heading = PACE)]
     pub retries: u32,
-    /// Most tries after the first, as a share of a host's requests (ten are always free).
+    /// Maximum retries for one host, as a share of its requests; ten are always allowed [default: 0.2]
+    #[arg(long, allow_negative_numbers = true, value_name = "SHARE", help_heading = PACE)]
     pub retry_budget: f64,
-    /// Statuses that are tried again.
+    /// Statuses to retry besides 429, 502, 503, 504, and 520 to 527. 429 and 503 are retried until --wait-out has
+    /// passed, and do not count as retries [default: none besides]
+    #[arg(id = "retry_status", long = "retry-status", value_name = "STATUS,…", value_delimiter = ',', help_heading = PACE)]
     pub retry_statuses: Vec<u16>,
-    /// The longest pause of a host that a `Retry-After` brings.
+    /// The longest pause that a host may request with Retry-After [default: 1h]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     #[serde(alias = "longest_pause", with = "humantime_text")]
     pub max_retry_after: Duration,
-    /// Requests in a row without an answer after which a host rests; 0 never lets it.
+    /// Pause a host after this many requests in a row without a response; 0 means never. A 502, 503 or 504 counts as no
+    /// response, and any other status as one [default: 20]
+    #[arg(long, value_name = "N", help_heading = PACE)]
     pub breaker: u32,
-    /// How long it rests, twice as long each further time.
+    /// How long a host is paused after `--breaker` trips; doubles each time, up to 5m [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     #[serde(alias = "breaker_rest", with = "humantime_text")]
     pub breaker_cooldown: Duration,
-    /// How many probes a host gets before it is given up; when absent, only `wait_out` limits them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Give up on a host after this many pauses [default: as many as fit into --wait-out].
+    #[arg(long, value_name = "N", help_heading = PACE)]
     pub breaker_probes: Option<u32>,
-    /// How long a host may be down before it is given up.
+    /// How long a host may send no response, or only 429 and 503, before its remaining inputs are given up as
+    /// `unreached` [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     #[serde(with = "humantime_text")]
     pub wait_out: Duration,
-    /// Ends each run by itself: after a time (`2h`), or after so many bytes of bodies (`10GB`).
-    #[serde(with = "text_option", skip_serializing_if = "Option::is_none")]
+    /// Stop with status 5 after a time (2h) or a number of body bytes (10G); the same command resumes
+    #[arg(long, value_name = "TIME|BYTES", help_heading = PACE)]
+    #[serde(with = "text_option")]
     pub stop_after: Option<StopAfter>,
-    /// Most bytes of bodies in a second, from all hosts together.
-    #[serde(
-        deserialize_with = "bytes::in_file_some",
-        skip_serializing_if = "Option::is_none"
-    )]
+    /// Maximum body bytes per second, from all hosts together, such as 20M [default: no limit].
+    #[arg(long, value_name = "BYTES", value_parser = bytes::<u64>, help_heading = PACE)]
+    #[serde(deserialize_with = "bytes::in_file_some")]
     pub max_bandwidth: Option<u64>,
-    /// Obey robots.txt.
+    /// Fetch each host's robots.txt first and obey it, with its Crawl-delay.
+    #[arg(long, help_heading = PACE)]
     pub robots: bool,
-    /// The name whose rules are obeyed; when absent, the product token of the `User-Agent`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The name whose rules in robots.txt are obeyed [default: the product token of the User-Agent, such as ExampleBot]
+    #[arg(long, value_name = "NAME", help_heading = PACE)]
     pub robots_name: Option<String>,
-    /// The longest `Crawl-delay` that is obeyed; the inputs of a host that demands more are skipped.
+    /// The longest Crawl-delay to obey; the inputs of a host that demands more are skipped [default: 1m]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     #[serde(with = "humantime_text")]
     pub max_crawl_delay: Duration,
 }
@@ -323,68 +364,83 @@ pub enum Reach {
 }
 
 /// How connections are made: settings of the engine, by their names there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Network {
-    /// The deadline of one try, from its start to the last byte of the body. For bodies that go to the disk as they come,
-    /// the longest time without a byte.
+    /// Time limit for one attempt, body included. For bodies that are written to disk as they arrive (files, warc,
+    /// tar), the longest time without a byte [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     #[serde(with = "humantime_text")]
     pub timeout: Duration,
-    /// The longest that opening a connection may take.
+    /// Time limit for opening a connection [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     #[serde(with = "humantime_text")]
     pub connect_timeout: Duration,
-    /// The longest wait for the head of the response.
-    #[serde(with = "humantime_option", skip_serializing_if = "Option::is_none")]
+    /// The longest wait for the head of a response [default: only --timeout].
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
+    #[serde(with = "humantime_option")]
     pub first_byte_timeout: Option<Duration>,
-    /// The longest time between two pieces of a body.
-    #[serde(with = "humantime_option", skip_serializing_if = "Option::is_none")]
+    /// The longest time between two pieces of a body [default: only --timeout].
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
+    #[serde(with = "humantime_option")]
     pub read_timeout: Option<Duration>,
-    /// A body that goes to the disk as it comes is given up if it brings fewer bytes in such a time.
-    #[serde(with = "text_option", skip_serializing_if = "Option::is_none")]
+    /// Give up on a body, and retry, if fewer bytes than this arrive in this time, such as 1k/30s. Only for bodies that
+    /// are written to disk as they arrive [default: no limit].
+    #[arg(long, value_name = "BYTES/TIME", help_heading = NETWORK)]
+    #[serde(with = "text_option")]
     pub min_speed: Option<MinSpeed>,
-    /// Most redirects that are followed; 0 records the redirect itself.
+    /// Maximum redirects to follow; with 0 the redirect itself is recorded, and does not count as good [default: 5]
+    #[arg(long, value_name = "N", help_heading = NETWORK)]
     pub redirects: u32,
-    /// Where redirects are followed to.
+    /// Which redirects to follow: site (to the same host, with or without www.) or any [default: site].
+    #[arg(long, value_name = "WHERE", help_heading = NETWORK)]
     pub redirects_to: Reach,
-    /// Keep cookies, for as long as a process runs.
+    /// Store cookies and send them back, while the command runs.
+    #[arg(long, help_heading = NETWORK)]
     pub cookies: bool,
-    /// `1.1` or `2`; what the server chooses when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The version of HTTP, 1.1 or 2 [default: what the server chooses].
+    #[arg(long, value_name = "VERSION", help_heading = NETWORK)]
     pub http: Option<String>,
-    /// URLs of proxies, or `none`: requests take them in turn. Those of the environment when absent.
+    /// The URL of a proxy (as env:NAME if it holds a user or a password), or none. May be repeated: requests use them
+    /// in turn [default: HTTP_PROXY and related variables].
+    #[arg(long, value_name = "URL", help_heading = NETWORK)]
     #[serde(with = "hosts::one_or_many", skip_serializing_if = "Vec::is_empty")]
     pub proxy: Vec<String>,
-    /// A PEM file with the authorities to trust.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// A PEM file with the certificate authorities to trust [default: the system's].
+    #[arg(long, value_name = "FILE", help_heading = NETWORK)]
     pub ca: Option<String>,
-    /// A PEM file with the certificate that is shown.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// A PEM file with the client certificate to show.
+    #[arg(long, value_name = "FILE", help_heading = NETWORK)]
     pub client_cert: Option<String>,
-    /// A PEM file with its key.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// A PEM file with the key of --client-cert.
+    #[arg(long, value_name = "FILE", help_heading = NETWORK)]
     pub client_key: Option<String>,
-    /// Whether certificates are verified. Dangerous when false.
+    /// Whether certificates are verified.
+    #[arg(id = "no_verify", long = "no-verify", action = ArgAction::SetFalse, help_heading = NETWORK, help = NO_VERIFY)]
     pub verify: bool,
-    /// Most bytes of a body. When absent, 64 MiB for bodies that are held in memory, and no limit for those that go to
-    /// the disk as they come.
-    #[serde(
-        deserialize_with = "bytes::in_file_some",
-        skip_serializing_if = "Option::is_none"
-    )]
+    /// Maximum bytes of a body. A longer body is an error [default: 64 MiB; no limit for bodies that are written to
+    /// disk as they arrive]
+    #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>, help_heading = NETWORK)]
+    #[serde(deserialize_with = "bytes::in_file_some")]
     pub max_body: Option<usize>,
-    /// Most bytes of all bodies that are received at the same time.
+    /// Maximum bytes of all bodies that are being received. Beyond it, some are requested again later, with fewer
+    /// requests in flight [default: 256 MiB]
+    #[arg(long, value_name = "BYTES", value_parser = bytes::<usize>, help_heading = NETWORK)]
     #[serde(deserialize_with = "bytes::in_file")]
     pub max_buffered: usize,
-    /// Addresses that may be connected to: `public`, `any`, or networks such as `10.0.0.0/8`. When empty, only public
-    /// addresses, and any for a host that is one's own.
+    /// Addresses that may be connected to: public, any, or a network such as 10.0.0.0/8. May be repeated [default:
+    /// public, and any for hosts of your own]
+    #[arg(long, value_name = "NETWORK", help_heading = NETWORK)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow_address: Vec<String>,
     /// Whether compressed bodies are accepted, and decoded.
+    #[arg(id = "no_decode", long = "no-decode", action = ArgAction::SetFalse, help_heading = NETWORK, help = NO_DECODE)]
     pub decode: bool,
-    /// The `User-Agent`.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The User-Agent header.
+    #[arg(long, value_name = "TEXT", help_heading = NETWORK)]
     pub user_agent: Option<String>,
-    /// Addresses that are known without DNS, each `host:port:address` as curl has them.
+    /// The address of a host, used instead of the one in DNS; the host * stands for all others. May be repeated.
+    #[arg(long, value_name = "HOST:PORT:ADDRESS", help_heading = NETWORK)]
     pub resolve: Vec<String>,
 }
 

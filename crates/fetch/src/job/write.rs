@@ -2,11 +2,24 @@
 
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
+
 use super::{HostSettings, Job};
 use crate::error::{Error, Result, at};
 
 /// The halves of a job that a folder keeps for good.
 const KEPT: [&str; 3] = ["input", "request", "results"];
+
+/// Reads TOML. The error names the file and the line.
+pub(super) fn parse<T: DeserializeOwned>(text: &str, name: &str) -> Result<T> {
+    toml::from_str(text).map_err(|error| {
+        let before = error.span().map(|span| &text[..span.start]);
+        let line = before.map(|before| before.matches('\n').count() + 1);
+        let line = line.map(|line| format!(" line {line}:"));
+        let line = line.unwrap_or_default();
+        Error::usage(format!("{name}:{line} {}", error.message()))
+    })
+}
 
 impl Job {
     /// The TOML of a job file, all settings and defaults in it.
@@ -32,15 +45,7 @@ impl Job {
     /// # Errors
     /// When it is none, with the line.
     pub fn parse(text: &str, name: &str) -> Result<Job> {
-        toml::from_str(text).map_err(|error| {
-            let line = error
-                .span()
-                .map(|span| text[..span.start].matches('\n').count() + 1);
-            let line = line
-                .map(|line| format!(" line {line}:"))
-                .unwrap_or_default();
-            Error::usage(format!("{name}:{line} {}", error.message()))
-        })
+        parse(text, name)
     }
 
     /// The settings that a folder keeps for good and that differ, each with both values:

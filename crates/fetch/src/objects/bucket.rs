@@ -43,33 +43,19 @@ pub fn bucket_of(scheme: &str, url: &str, retry: RetryConfig) -> Result<Arc<dyn 
     // Pieces are small, and bytes are needed as they are stored.
     config.max_body = usize::MAX;
     config.decode = false;
-    let client = Client::try_new(config).map_err(|error| Error::usage(error.to_string()))?;
+    let client = Client::try_new(config).map_err(Error::usage)?;
     let engine = Engine::new(client);
     let refused = |error: StoreError| Error::usage(format!("cannot use {url}: {error}"));
+    macro_rules! built {
+        ($builder:ident) => {{
+            let builder = $builder::from_env().with_url(url);
+            let builder = builder.with_http_connector(engine).with_retry(retry);
+            Arc::new(builder.build().map_err(refused)?)
+        }};
+    }
     Ok(match scheme {
-        "s3" => Arc::new(
-            AmazonS3Builder::from_env()
-                .with_url(url)
-                .with_http_connector(engine)
-                .with_retry(retry)
-                .build()
-                .map_err(refused)?,
-        ),
-        "gs" => Arc::new(
-            GoogleCloudStorageBuilder::from_env()
-                .with_url(url)
-                .with_http_connector(engine)
-                .with_retry(retry)
-                .build()
-                .map_err(refused)?,
-        ),
-        _ => Arc::new(
-            MicrosoftAzureBuilder::from_env()
-                .with_url(url)
-                .with_http_connector(engine)
-                .with_retry(retry)
-                .build()
-                .map_err(refused)?,
-        ),
+        "s3" => built!(AmazonS3Builder),
+        "gs" => built!(GoogleCloudStorageBuilder),
+        _ => built!(MicrosoftAzureBuilder),
     })
 }

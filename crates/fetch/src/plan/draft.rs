@@ -127,23 +127,29 @@ pub fn end_of_links(path: &Path) -> io::Result<PathBuf> {
 fn locked(draft: &Path) -> io::Result<Flock<File>> {
     let begun = Instant::now();
     loop {
+        match try_lock(draft)? {
+            Ok(file) => return Ok(file),
+            Err(file) => wait_for(Holder::of(&file), begun)?,
+        }
+    }
+}
+
+/// Locks the file of this name, which is made if there is none. The error is the file that another process has locked.
+pub fn try_lock(path: &Path) -> io::Result<std::result::Result<Flock<File>, File>> {
+    loop {
         let mut options = OpenOptions::new();
-        let file = options
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(draft)?;
-        let file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+        let options = options.read(true).write(true).create(true).truncate(false);
+        let file = match Flock::lock(options.open(path)?, FlockArg::LockExclusiveNonblock) {
             Ok(file) => file,
-            Err((file, Errno::EWOULDBLOCK)) => {
-                wait_for(Holder::of(&file), begun)?;
-                continue;
-            }
+            Err((file, Errno::EWOULDBLOCK)) => return Ok(Err(file)),
             Err((_, error)) => return Err(error.into()),
         };
+        // Whoever had it before may have renamed or removed it meanwhile.
         let ours = file.metadata()?;
-        match fs::metadata(draft) {
-            Ok(named) if (named.dev(), named.ino()) == (ours.dev(), ours.ino()) => return Ok(file),
+        match fs::metadata(path) {
+            Ok(named) if (named.dev(), named.ino()) == (ours.dev(), ours.ino()) => {
+                return Ok(Ok(file));
+            }
             _ => {}
         }
     }

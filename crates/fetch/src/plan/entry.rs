@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::input::{Bad, Held};
 use crate::record::{Columns, URL, Validators, Way};
 
 /// An input of a part.
@@ -15,6 +16,18 @@ pub struct Planned {
     pub held: Content,
     /// Its state after earlier rounds, if this is a round.
     pub earlier: Option<Box<Earlier>>,
+}
+
+impl Planned {
+    /// An input with what its line or row held.
+    pub fn new(number: u64, line: u64, held: Held) -> Planned {
+        Planned {
+            number,
+            line,
+            held: Content::of(held),
+            earlier: None,
+        }
+    }
 }
 
 /// The state of an input after earlier rounds.
@@ -70,33 +83,40 @@ const KIND_INVALID: u8 = 2;
 const HAS_EARLIER: u8 = 0x80;
 
 impl Content {
-    /// The columns, or that it is a URL alone.
-    pub fn of(mut columns: Columns) -> Content {
-        if columns.len() == 1 {
-            if let Some(url) = columns.get_mut(URL) {
-                return Content::Url(std::mem::take(url).into());
+    /// What a line or row held.
+    pub fn of(held: Held) -> Content {
+        match held {
+            Err(Bad { text, reason }) => Content::Invalid(Box::new((text, reason))),
+            Ok(mut columns) => {
+                if columns.len() == 1
+                    && let Some(url) = columns.get_mut(URL)
+                {
+                    return Content::Url(std::mem::take(url).into());
+                }
+                Content::Columns(Box::new(columns))
             }
         }
-        Content::Columns(Box::new(columns))
+    }
+
+    /// What the line or row held.
+    pub fn held(self) -> Held {
+        match self {
+            Content::Url(url) => Ok(Columns::from([(URL.to_owned(), url.into())])),
+            Content::Columns(columns) => Ok(*columns),
+            Content::Invalid(what) => {
+                let (text, reason) = *what;
+                Err(Bad { text, reason })
+            }
+        }
     }
 }
 
-/// Appends an input with what earlier rounds say of it.
-pub fn write_planned(planned: &Planned, out: &mut Vec<u8>) {
-    let earlier = planned.earlier.as_deref();
-    write(planned.number, planned.line, &planned.held, earlier, out);
-}
-
 /// Appends an input.
-pub fn write_entry(number: u64, line: u64, held: &Content, out: &mut Vec<u8>) {
-    write(number, line, held, None, out);
-}
-
-fn write(number: u64, line: u64, held: &Content, earlier: Option<&Earlier>, out: &mut Vec<u8>) {
-    write_number(number, out);
-    write_number(line, out);
+pub fn write_planned(planned: &Planned, out: &mut Vec<u8>) {
+    write_number(planned.number, out);
+    write_number(planned.line, out);
     let json;
-    let (kind, content) = match held {
+    let (kind, content) = match &planned.held {
         Content::Url(url) => (KIND_URL, url.as_bytes()),
         Content::Columns(columns) => {
             json = serde_json::to_vec(columns).expect("text becomes JSON");
@@ -107,6 +127,7 @@ fn write(number: u64, line: u64, held: &Content, earlier: Option<&Earlier>, out:
             (KIND_INVALID, &json[..])
         }
     };
+    let earlier = planned.earlier.as_deref();
     let flag = earlier.map_or(0, |_| HAS_EARLIER);
     out.push(kind | flag);
     write_number(content.len() as u64, out);
@@ -194,7 +215,13 @@ mod tests {
         let mut bytes = Vec::new();
         let mut ends = vec![0];
         for (number, line, held) in &entries {
-            write_entry(*number, *line, held, &mut bytes);
+            let entry = Planned {
+                number: *number,
+                line: *line,
+                held: held.clone(),
+                earlier: None,
+            };
+            write_planned(&entry, &mut bytes);
             ends.push(bytes.len());
         }
         let known = Planned {

@@ -4,12 +4,10 @@
 //! nothing was added. The parts of an addition begin only when all earlier parts are done, because their hosts are the
 //! same. Duplicates are found among all inputs, old and new: `requests` has the old ones, so these are not read.
 
-use std::fs::File;
 use std::path::Path;
 
 use roaring::RoaringTreemap;
 
-use super::draft::write_whole;
 use super::folder::Folder;
 use super::inputs::InputFile;
 use super::make::{Before, PlanLimits, Routing, Sorter, write_indexes};
@@ -21,7 +19,6 @@ use super::spool::Spool;
 use super::{Content, Plan, write_repeats};
 use crate::error::{Error, Result, at};
 use crate::input::Entry;
-use crate::record::{Columns, URL};
 
 /// Takes an entry.
 type Taker<'a> = &'a mut dyn FnMut(Entry) -> Result<()>;
@@ -72,16 +69,20 @@ pub fn extend(
         None => {}
     }
     sorter.refuse_busy(rules)?;
-    for source in sources {
-        plan.sources.retain(|known| known.path != source.path);
-        plan.sources.push(source);
-    }
+    sources
+        .into_iter()
+        .for_each(|source| note(&mut plan, source));
     if plan.inputs > base.inputs {
         append(folder, base, sorter, rules, &mut plan)?;
     }
-    let text = serde_json::to_vec_pretty(&plan).expect("a plan becomes JSON");
-    write_whole(&folder.plan(), &text)?;
+    plan.write(folder)?;
     Ok(plan)
+}
+
+/// Notes a list as it is now.
+fn note(plan: &mut Plan, source: Identity) {
+    plan.sources.retain(|known| known.path != source.path);
+    plan.sources.push(source);
 }
 
 /// Writes the new inputs, their duplicates and their parts.
@@ -165,20 +166,10 @@ fn note_known(
 
 /// The digest of an input's request; none if it is no request.
 fn digest(held: Content, route: Routing<'_>) -> Option<u128> {
-    let columns = match held {
-        Content::Url(url) => Columns::from([(URL.to_owned(), url.into())]),
-        Content::Columns(columns) => *columns,
-        Content::Invalid(_) => return None,
-    };
+    let columns = held.held().ok()?;
     let mut digest = None;
     let routed = route(&columns, &mut |routed| digest = Some(routed.request));
     routed.ok().and(digest)
-}
-
-/// The length of a file of inputs; what a crash left behind the last frame of the plan stays there unused.
-pub(super) fn length(path: &Path) -> Result<u64> {
-    let about = File::open(path).and_then(|file| file.metadata());
-    Ok(about.map_err(at("read", path))?.len())
 }
 
 /// The error for a list that has changed otherwise than by growing.

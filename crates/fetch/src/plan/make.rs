@@ -10,8 +10,7 @@ use foldhash::fast::FixedState;
 use siphasher::sip::SipHasher13;
 use uuid::Uuid;
 
-use super::draft::write_whole;
-use super::entry::{Content, write_entry};
+use super::entry::{Planned, write_planned};
 use super::folder::Folder;
 use super::parts::{Frames, Part, assign};
 use super::repeats::Repeats;
@@ -21,7 +20,7 @@ use super::spool::{GROUPS, Spool, Spooled};
 use super::{Index, Plan, VERSION, write_repeats};
 use crate::error::{Error, Result, at};
 use crate::host::site;
-use crate::input::Entry;
+use crate::input::{Bad, Entry};
 use crate::record::Columns;
 
 /// Most hosts whose inputs are counted: memory stays flat whatever the input.
@@ -160,8 +159,7 @@ fn write_plan(folder: &Folder, plan: &Plan) -> Result<()> {
     for made in [folder.results(), folder.parts()] {
         fs::create_dir_all(&made).map_err(at("create", &made))?;
     }
-    let text = serde_json::to_vec_pretty(plan).expect("a plan becomes JSON");
-    write_whole(&folder.plan(), &text)
+    plan.write(folder)
 }
 
 /// Writes where the inputs of new parts are. Returns the parts.
@@ -184,8 +182,7 @@ pub(super) fn write_indexes(
             vec![frames.iter().map(|(extent, _)| *extent).collect()]
         };
         let groups = frames.into_iter().map(extents).collect();
-        let text = serde_json::to_vec(&Index { groups, numbers }).expect("an index becomes JSON");
-        write_whole(&folder.index(part.number), &text)?;
+        Index { groups, numbers }.write(folder, part.number)?;
         parts.push(part);
     }
     Ok(parts)
@@ -246,35 +243,29 @@ impl Sorter {
 
     pub fn take(&mut self, entry: Entry, route: Routing<'_>) -> Result<()> {
         self.inputs += 1;
-        let (number, line, held, group) = match entry {
-            Entry::Input(input) => {
-                let (mut group, mut request) = (0, None);
-                let hosts = &mut self.hosts;
-                let routed = route(&input.columns, &mut |routed| {
+        let number = entry.number;
+        let mut group = anywhere(number);
+        let held = match entry.held {
+            Ok(columns) => {
+                let (hosts, mut request) = (&mut self.hosts, None);
+                let routed = route(&columns, &mut |routed| {
                     group = hosts.note(&routed);
                     request = Some(routed.request);
                 });
                 if let (Some(repeats), Some(digest)) = (&mut self.repeats, request) {
-                    repeats.note(digest, input.number)?;
+                    repeats.note(digest, number)?;
                 }
-                let held = match routed {
-                    Ok(()) => Content::of(input.columns),
-                    Err(reason) => {
-                        group = anywhere(input.number);
-                        let text = in_words(&input.columns);
-                        Content::Invalid(Box::new((text, reason)))
-                    }
+                let bad = |reason| {
+                    group = anywhere(number);
+                    let text = in_words(&columns);
+                    Bad { text, reason }
                 };
-                (input.number, input.line, held, group)
+                routed.map_err(bad).map(|()| columns)
             }
-            Entry::Invalid(invalid) => {
-                let held = Content::Invalid(Box::new((invalid.text, invalid.reason)));
-                (invalid.number, invalid.line, held, anywhere(invalid.number))
-            }
+            bad => bad,
         };
-        let add = self
-            .spool
-            .add(group, |out| write_entry(number, line, &held, out));
+        let planned = Planned::new(number, entry.line, held);
+        let add = self.spool.add(group, |out| write_planned(&planned, out));
         add.map_err(at("write", &self.path))
     }
 }
@@ -282,21 +273,6 @@ impl Sorter {
 /// An input that is no request, as its record shows it.
 pub(super) fn in_words(columns: &Columns) -> String {
     columns.values().cloned().collect::<Vec<_>>().join(", ")
-}
-
-/// Adds an entry to the digest of a list.
-pub(super) fn note_entry(entry: &Entry, hasher: &mut blake3::Hasher) {
-    let mut note = |text: &str| {
-        hasher.update(&(text.len() as u64).to_le_bytes());
-        hasher.update(text.as_bytes());
-    };
-    match entry {
-        Entry::Input(input) => input.columns.iter().for_each(|(name, value)| {
-            note(name);
-            note(value);
-        }),
-        Entry::Invalid(invalid) => note(&invalid.text),
-    }
 }
 
 /// A group for an entry that is sent to no host.

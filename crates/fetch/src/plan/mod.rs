@@ -26,10 +26,8 @@ use uuid::Uuid;
 
 use self::make::group;
 
-pub use self::draft::{Draft, end_of_links, replace, sync_folder_of, write_whole};
-pub use self::entry::{
-    Content, Earlier, PagesHad, Planned, Version, read_entry, write_entry, write_planned,
-};
+pub use self::draft::{Draft, end_of_links, replace, sync_folder_of, try_lock, write_whole};
+pub use self::entry::{Content, Earlier, PagesHad, Planned, Version, read_entry, write_planned};
 pub use self::extend::{MoreFeed, extend, has_changed};
 pub use self::folder::{Folder, Mirror};
 pub use self::holder::{Holder, machine};
@@ -98,6 +96,12 @@ pub struct Index {
 }
 
 impl Index {
+    /// Writes it into a folder.
+    pub(crate) fn write(&self, folder: &Folder, part: u32) -> Result<()> {
+        let text = serde_json::to_vec(self).expect("an index becomes JSON");
+        write_whole(&folder.index(part), &text)
+    }
+
     /// Whether the limits of this host are this part's own business.
     pub fn has(&self, host: &str) -> bool {
         self.numbers.contains(&(group(host) as u16))
@@ -204,6 +208,20 @@ impl Plan {
                 "there is no part {number}: the parts are 0 to {last}"
             ))
         })
+    }
+
+    /// Whether all parts of a folder are done.
+    pub fn is_done(&self, folder: &Folder) -> bool {
+        self.undone(folder).next().is_none()
+    }
+
+    /// Writes it into a folder.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, folder: &Folder) -> Result<()> {
+        let text = serde_json::to_vec_pretty(self).expect("a plan becomes JSON");
+        write_whole(&folder.plan(), &text)
     }
 
     /// The parts that are not done. A part without selected inputs in a round counts as done.

@@ -6,17 +6,16 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::entry::{Planned, write_entry};
+use super::Plan;
+use super::entry::{Planned, write_planned};
 use super::folder::Folder;
 use super::inputs::InputFile;
 use super::make::{Routing, in_words};
 use super::repeats::Repeats;
 use super::requests::{Run, repeated};
 use super::spool::Spool;
-use super::{Content, Plan};
 use crate::error::{Result, at};
-use crate::input::Entry;
-use crate::record::{Columns, Input, Invalid, URL};
+use crate::input::{Bad, Entry, Held};
 
 /// Entries of which a plan may have some.
 pub struct OnlyNew<'a> {
@@ -55,19 +54,11 @@ impl<'a> OnlyNew<'a> {
     pub fn take(&mut self, entry: Entry, route: Routing<'_>) -> Result<()> {
         let number = self.next;
         self.next += 1;
-        let (line, held) = match entry {
-            Entry::Input(input) => (input.line, Content::of(input.columns)),
-            Entry::Invalid(it) => {
-                let what = Box::new((it.text, it.reason));
-                (it.line, Content::Invalid(what))
-            }
-        };
-        let (digest, is_invalid) = digest(&held, route);
+        let (digest, is_invalid) = digest(&entry.held, route);
         self.any_invalid |= is_invalid;
         self.digests.note(digest, number)?;
-        let add = self
-            .waiting
-            .add(0, |out| write_entry(number, line, &held, out));
+        let planned = Planned::new(number, entry.line, entry.held);
+        let add = self.waiting.add(0, |out| write_planned(&planned, out));
         add.map_err(at("write", &self.path))
     }
 
@@ -103,7 +94,7 @@ impl<'a> OnlyNew<'a> {
             let groups = Plan::index(self.folder, part.number)?.groups;
             file.each(
                 groups.into_iter().flatten().flatten(),
-                &mut |planned| match digest(&planned.held, route) {
+                &mut |planned| match digest(&planned.held.held(), route) {
                     (digest, true) => self.digests.note(digest, planned.number),
                     (_, false) => Ok(()),
                 },
@@ -114,15 +105,10 @@ impl<'a> OnlyNew<'a> {
 }
 
 /// The digest of a request, or of an input that is none. Also whether it is none.
-fn digest(held: &Content, route: Routing<'_>) -> (u128, bool) {
-    let own;
+fn digest(held: &Held, route: Routing<'_>) -> (u128, bool) {
     let columns = match held {
-        Content::Invalid(what) => return (of_invalid(&what.0, &what.1), true),
-        Content::Columns(columns) => columns,
-        Content::Url(url) => {
-            own = Columns::from([(URL.to_owned(), url.to_string())]);
-            &own
-        }
+        Ok(columns) => columns,
+        Err(Bad { text, reason }) => return (of_invalid(text, reason), true),
     };
     let mut request = 0;
     match route(columns, &mut |routed| request = routed.request) {
@@ -143,23 +129,9 @@ fn of_invalid(text: &str, reason: &str) -> u128 {
 }
 
 fn entry(planned: Planned) -> Entry {
-    let (number, line) = (planned.number, planned.line);
-    let columns = match planned.held {
-        Content::Url(url) => Columns::from([(URL.to_owned(), url.into())]),
-        Content::Columns(columns) => *columns,
-        Content::Invalid(what) => {
-            let (text, reason) = *what;
-            return Entry::Invalid(Invalid {
-                number,
-                line,
-                text,
-                reason,
-            });
-        }
-    };
-    Entry::Input(Input {
-        number,
-        line,
-        columns,
-    })
+    Entry {
+        number: planned.number,
+        line: planned.line,
+        held: planned.held.held(),
+    }
 }

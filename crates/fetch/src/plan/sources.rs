@@ -7,7 +7,6 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 use super::draft::is_special;
-use super::make::note_entry;
 use crate::error::{Result, at};
 use crate::input::Entry;
 
@@ -46,6 +45,21 @@ impl Listed {
     /// The digest so far.
     pub fn digest(&self) -> String {
         format!("blake3:{}", self.hasher.finalize().to_hex())
+    }
+}
+
+/// Adds an entry to the digest of a list.
+fn note_entry(entry: &Entry, hasher: &mut blake3::Hasher) {
+    let mut note = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    match &entry.held {
+        Ok(columns) => columns.iter().for_each(|(name, value)| {
+            note(name);
+            note(value);
+        }),
+        Err(bad) => note(&bad.text),
     }
 }
 

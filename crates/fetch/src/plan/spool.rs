@@ -73,7 +73,7 @@ impl Spool {
     /// # Errors
     /// When it cannot be opened.
     pub fn append(path: &Path, part_size: u64) -> Result<Spool> {
-        let length = super::extend::length(path)?;
+        let length = length(path)?;
         let file = File::options().append(true).open(path);
         Ok(Spool::at(
             file.map_err(at("write", path))?,
@@ -137,4 +137,10 @@ impl Spool {
 
 fn none() -> Spooled {
     vec![Vec::new(); GROUPS]
+}
+
+/// The length of a file of inputs; what a crash left behind the last frame of the plan stays there unused.
+fn length(path: &Path) -> Result<u64> {
+    let about = File::open(path).and_then(|file| file.metadata());
+    Ok(about.map_err(at("read", path))?.len())
 }

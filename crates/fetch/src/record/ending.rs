@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 use super::{Body, Cell, Columns, Outcome, Validators, Way};
 
 /// An error, as it is recorded.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Failed<'a> {
     /// Its kind.
     pub kind: &'a str,
     /// The phase of the request.
     pub phase: &'a str,
     /// A sentence.
-    pub message: &'a str,
+    pub message: Cow<'a, str>,
 }
 
 /// How an input ended. Unknown values are empty.
@@ -53,7 +53,7 @@ pub struct Ending<'a> {
     /// Why there is no response that counts.
     pub failure: Option<Failed<'a>>,
     /// Why nothing was sent, or nobody knows.
-    pub why: Option<&'a str>,
+    pub why: Option<Cow<'a, str>>,
     /// Whether any of the request was sent, where that is in question.
     pub sent: Option<bool>,
     /// How often it was tried.
@@ -69,15 +69,15 @@ pub struct Ending<'a> {
     /// Its digest, if that is recorded.
     pub digest: Option<blake3::Hash>,
     /// Its SHA-256, if that is recorded.
-    pub sha256: Option<&'a str>,
+    pub sha256: Option<String>,
     /// Its MD5, if that is recorded.
-    pub md5: Option<&'a str>,
+    pub md5: Option<String>,
     /// Where the body is.
-    pub body: Option<&'a Body>,
+    pub body: Option<Body>,
     /// The validators of this version of the response.
     pub validators: Option<Validators>,
     /// The values that `--take` took from it.
-    pub taken: Option<&'a Map<String, Value>>,
+    pub taken: Map<String, Value>,
 }
 
 impl Ending<'_> {

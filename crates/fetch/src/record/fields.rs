@@ -158,13 +158,13 @@ fields! {
     headers: BTreeMap<String, String> [default, skip_serializing_if = "BTreeMap::is_empty"] = Written::By(headers), [];
     /// The failure: `kind`, `phase` and `message`.
     error: Option<Failure> [default, skip_serializing_if = "Option::is_none"] = Written::Object, [
-        name("error", Text, |it| it.error.as_ref().map(|it| &*it.kind).into(), |it| it.failure.map(|it| it.kind).into()).inside("kind"),
-        name("phase", Text, |it| it.error.as_ref().and_then(|it| it.phase.as_deref()).into(), |it| it.failure.map(|it| it.phase).into()),
-        name("message", Text, |it| it.error.as_ref().map(|it| &*it.message).into(), |it| it.failure.map(|it| it.message).into()),
+        name("error", Text, |it| it.error.as_ref().map(|it| &*it.kind).into(), |it| it.failure.as_ref().map(|it| it.kind).into()).inside("kind"),
+        name("phase", Text, |it| it.error.as_ref().and_then(|it| it.phase.as_deref()).into(), |it| it.failure.as_ref().map(|it| it.phase).into()),
+        name("message", Text, |it| it.error.as_ref().map(|it| &*it.message).into(), |it| it.failure.as_ref().map(|it| &*it.message).into()),
     ];
     /// Why it was skipped, is unknown, has no further page, or is not good although its status is.
     why: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
-        [name("why", Text, |it| it.why.as_deref().into(), |it| it.why.into())];
+        [name("why", Text, |it| it.why.as_deref().into(), |it| it.why.as_deref().into())];
     /// Whether any byte of the request was sent, where that is in question.
     sent: Option<bool> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
         [name("sent", Bool, |it| it.sent.into(), |it| it.sent.into())];
@@ -191,12 +191,12 @@ fields! {
         [name("hash", Text, |it| it.hash.as_deref().into(), |it| it.hash()).used(Used::IfThere)];
     /// The SHA-256 of the body in hexadecimal digits, with `--sha256` or `--verify`.
     sha256: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
-        [name("sha256", Text, |it| it.sha256.as_deref().into(), |it| it.sha256.into()).used(Used::IfThere)];
+        [name("sha256", Text, |it| it.sha256.as_deref().into(), |it| it.sha256.as_deref().into()).used(Used::IfThere)];
     /// The MD5 of the body in hexadecimal digits, with `--md5` or `--verify`.
     md5: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
-        [name("md5", Text, |it| it.md5.as_deref().into(), |it| it.md5.into()).used(Used::IfThere)];
+        [name("md5", Text, |it| it.md5.as_deref().into(), |it| it.md5.as_deref().into()).used(Used::IfThere)];
     /// The body, or where it is.
-    body: Option<Body> [default, skip_serializing_if = "Option::is_none"] = Written::By(|it, line| json(line, it.body)), [
+    body: Option<Body> [default, skip_serializing_if = "Option::is_none"] = Written::By(|it, line| json(line, it.body.as_ref())), [
         body("body", |it| match &it.body {
             Some(Body::Text { text, .. }) => (&**text).into(),
             _ => Cell::Nothing,
@@ -220,7 +220,7 @@ fields! {
         Written::By(|it, line| json(line, it.validators.as_ref())), [];
     /// The values that were taken from the body, by name.
     taken: serde_json::Map<String, serde_json::Value> [default, skip_serializing_if = "serde_json::Map::is_empty"] =
-        Written::By(|it, line| json(line, it.taken.filter(|it| !it.is_empty()))), [];
+        Written::By(|it, line| json(line, Some(&it.taken).filter(|it| !it.is_empty()))), [];
 }
 
 /// The validators of a response.

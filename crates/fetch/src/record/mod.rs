@@ -49,28 +49,13 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// One input: where it stood and what it held.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Input {
-    /// From 0 over the whole job.
-    pub number: u64,
-    /// From 1 in its file.
-    pub line: u64,
-    /// What it held.
-    pub columns: Columns,
-}
-
-/// A line that is no input; it becomes a record with the outcome `invalid`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Invalid {
-    /// From 0 over the whole job.
-    pub number: u64,
-    /// From 1 in its file.
-    pub line: u64,
-    /// How it begins.
-    pub text: String,
-    /// The reason.
-    pub reason: String,
+/// `1 input`, `2 inputs`.
+pub fn plural(number: u64, noun: &str) -> String {
+    format!(
+        "{} {noun}{}",
+        count(number),
+        if number == 1 { "" } else { "s" }
+    )
 }
 
 /// How an input ended.

@@ -59,12 +59,9 @@ impl Remote {
     /// As [`start::add`], and when another process adds some at the same time.
     pub fn add(self: &Arc<Remote>, more: More<'_>, change: &dyn Fn(&mut Job)) -> Result<Added> {
         let scratch = Scratch::new(None)?;
-        let started = self.load(&scratch)?;
+        let started = self.load(scratch.folder())?;
         if self.round()?.is_some() {
-            let url = self.store.url();
-            return Err(Error::usage(format!(
-                "a round of `again` is not done in {url}: `hecaton fetch again {url}` resumes it, and inputs are added after that"
-            )));
+            return Err(start::round_is_open(self.store.url()));
         }
         self.bring_inputs(&started)?;
         let (grown, added) = start::add(started.folder.clone(), more, change)?;

@@ -3,8 +3,8 @@
 use std::fs;
 use std::sync::Arc;
 
+use super::Remote;
 use super::rounds::within;
-use super::{Remote, Scratch};
 use crate::error::{Result, at};
 use crate::finish;
 use crate::plan::Folder;
@@ -15,7 +15,7 @@ impl Remote {
     ///
     /// # Errors
     /// When there is no job, or something cannot be read.
-    pub fn gather(&self, scratch: &Scratch) -> Result<Started> {
+    pub fn gather(&self, scratch: Folder) -> Result<Started> {
         let started = self.load(scratch)?;
         self.gather_into(&started)?;
         Ok(started)
@@ -43,7 +43,7 @@ impl Remote {
     ///
     /// # Errors
     /// When there is no job, or the report cannot be made or written.
-    pub fn report(&self, scratch: &Scratch) -> Result<String> {
+    pub fn report(&self, scratch: Folder) -> Result<String> {
         let started = self.gather(scratch)?;
         let page = finish::report(&started.folder)?;
         self.store.upload(&page, "report.html")?;

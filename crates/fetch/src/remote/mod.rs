@@ -21,7 +21,9 @@ mod scratch;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
 
 pub use self::notes::Notes;
 pub use self::rounds::Round;
@@ -144,23 +146,23 @@ impl Remote {
     ///
     /// # Errors
     /// When there is another job, or it cannot be planned or written.
-    pub fn plan(&self, scratch: &Scratch, job: Job) -> Result<Started> {
+    pub fn plan(&self, scratch: Folder, job: Job) -> Result<Started> {
         refuse(&job)?;
-        if let Some(started) = self.same(scratch, &job)? {
+        if let Some(started) = self.same(&scratch, &job)? {
             return Ok(started);
         }
-        let started = prepare(scratch.folder(), job.clone())?;
+        let started = prepare(scratch.clone(), job.clone())?;
         self.upload_plan(&started, &home_of_plan(&started.plan))?;
         if self.create_plan(&started)? {
             return Ok(started);
         }
         drop(started);
-        self.same(scratch, &job)?.ok_or_else(|| self.was_planned())
+        self.same(&scratch, &job)?.ok_or_else(|| self.was_planned())
     }
 
     /// The job that is planned, which must be this one; none if there is none.
-    fn same(&self, scratch: &Scratch, job: &Job) -> Result<Option<Started>> {
-        let Some(started) = self.planned(&scratch.folder())? else {
+    fn same(&self, scratch: &Folder, job: &Job) -> Result<Option<Started>> {
+        let Some(started) = self.planned(scratch)? else {
             return Ok(None);
         };
         start::refuse_differing(self.store.url(), &started.job, job)?;
@@ -243,21 +245,21 @@ impl Remote {
     ///
     /// # Errors
     /// When there is none.
-    pub fn load(&self, scratch: &Scratch) -> Result<Started> {
+    pub fn load(&self, scratch: Folder) -> Result<Started> {
         let missing = || {
             let url = self.store.url();
             Error::usage(format!(
                 "{url} has no job: plan one with `hecaton fetch plan LIST -o {url}`"
             ))
         };
-        self.planned(&scratch.folder())?.ok_or_else(missing)
+        self.planned(&scratch)?.ok_or_else(missing)
     }
 
     /// The job in a scratch folder, to work on its parts. Their inputs come when they are needed.
     ///
     /// # Errors
     /// When there is no job, or it cannot be read.
-    pub fn prepare(self: &Arc<Remote>, scratch: &Scratch) -> Result<Started> {
+    pub fn prepare(self: &Arc<Remote>, scratch: Folder) -> Result<Started> {
         let mut started = self.load(scratch)?;
         let folder = started.folder.clone();
         for made in [folder.results(), folder.planned()] {
@@ -279,6 +281,6 @@ impl Remote {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

@@ -26,7 +26,7 @@ impl Remote {
             // Inputs may have been added while the round was planned. Their parts come after the round.
             base.merge()?;
             let scratch = Scratch::new(started.folder.path().parent())?;
-            return base.finish(&base.load(&scratch)?);
+            return base.finish(&base.load(scratch.folder())?);
         }
         if !self.is_done(started)? {
             return Ok(Vec::new());
@@ -35,9 +35,9 @@ impl Remote {
         loop {
             // Beside what the worker still has: a folder without a mirror.
             let scratch = Scratch::new(started.folder.path().parent())?;
-            let now = self.load(&scratch)?;
+            let now = self.load(scratch.folder())?;
             self.refresh(&now.folder)?;
-            let is_done = now.plan.undone(&now.folder).next().is_none();
+            let is_done = now.plan.is_done(&now.folder);
             let has_none =
                 now.job.final_tables.is_empty() && now.plan.inputs > finish::MOST_REPORTED;
             if !is_done || has_none || self.are_fresh(&now)? {

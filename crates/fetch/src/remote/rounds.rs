@@ -64,10 +64,6 @@ pub struct Round {
     pub job: Job,
     /// Whether it was there before.
     pub is_resumed: bool,
-    /// How many inputs it has.
-    pub inputs: u64,
-    /// How many parts it has.
-    pub parts: usize,
 }
 
 impl Remote {
@@ -108,20 +104,11 @@ impl Remote {
         Ok(Some((number, round)))
     }
 
-    /// The job at this URL, or its round that is not merged yet: the parts to enqueue and to run.
-    ///
-    /// # Errors
-    /// As [`Remote::open`].
-    pub fn current(url: &str) -> Result<Arc<Remote>> {
-        let remote = Remote::open(url)?;
-        Ok(remote.round()?.unwrap_or(remote))
-    }
-
     /// The job, also for a round, in a scratch folder with what each of its parts came to.
     ///
     /// # Errors
     /// When there is none, or the store cannot be read.
-    pub fn whole(&self, scratch: &Scratch) -> Result<Started> {
+    pub fn whole(&self, scratch: Folder) -> Result<Started> {
         let job = self.base.as_deref().unwrap_or(self);
         let started = job.load(scratch)?;
         job.refresh(&started.folder)?;
@@ -203,7 +190,7 @@ impl Remote {
     ) -> Result<Chosen<Round>> {
         self.merge()?;
         let scratch = Scratch::new(None)?;
-        let base = self.gather(&scratch)?;
+        let base = self.gather(scratch.folder())?;
         self.refuse_undone(&base)?;
         self.bring_inputs(&base)?;
         let current = self.current_round()?;
@@ -220,22 +207,25 @@ impl Remote {
             return Ok(Chosen { round: None, left });
         };
         if !round.is_resumed {
-            let home = super::home_of_plan(&round.plan);
-            remote.upload_plan(&round, &home)?;
-            let change = Change::beginning(&round.folder, &home, number, self)?;
-            if !self.create_change(&change)? {
-                return Err(self.was_changed(&remote, &home));
-            }
-            remote.create_plan(&round)?;
+            self.publish(&remote, number, &round)?;
         }
         let round = Some(Round {
             remote,
             job: round.job,
             is_resumed: round.is_resumed,
-            inputs: round.plan.inputs,
-            parts: round.plan.parts.len(),
         });
         Ok(Chosen { round, left })
+    }
+
+    /// Makes a round known that was chosen.
+    fn publish(&self, remote: &Remote, number: u32, round: &Started) -> Result<()> {
+        let home = super::home_of_plan(&round.plan);
+        remote.upload_plan(round, &home)?;
+        let change = Change::beginning(&round.folder, &home, number, self)?;
+        if !self.create_change(&change)? {
+            return Err(self.was_changed(remote, &home));
+        }
+        remote.create_plan(round).map(drop)
     }
 
     /// Merges the round into the records once all of its parts are done; whether it was.
@@ -247,15 +237,15 @@ impl Remote {
             return Ok(false);
         };
         let look = Scratch::new(None)?;
-        let planned = round.load(&look)?;
+        let planned = round.load(look.folder())?;
         round.refresh(&planned.folder)?;
-        if planned.plan.undone(&planned.folder).next().is_some() {
+        if !planned.plan.is_done(&planned.folder) {
             return Ok(false);
         }
         let scratch = Scratch::new(None)?;
-        let base = self.gather(&scratch)?;
+        let base = self.gather(scratch.folder())?;
         let within = Scratch::within(within(&base.folder, number).path())?;
-        let done = round.gather(&within)?;
+        let done = round.gather(within.folder())?;
         let lock = start::lock(&base.folder)?;
         again::merge_if_done(&base.folder, &done, &lock)?;
         self.keep_merged(&base, number)?;

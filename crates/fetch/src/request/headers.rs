@@ -1,13 +1,18 @@
 //! The headers of a job: those that all requests have, with the credentials, and those that differ.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use hecaton::{Defaults, Redirect, Template};
 
-use super::hosts::Constant;
 use super::parts::Text;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::job::{RequestSettings, reveal, split_header};
 use crate::template::Escaping;
+
+/// A header that is the same in all requests.
+pub type Constant = (String, Vec<u8>);
 
 /// The headers that all requests have, and those that differ.
 pub type Headers = (Vec<Constant>, Vec<(String, Text)>);
@@ -46,4 +51,21 @@ pub fn authorization(auth: &Option<String>, bearer: &Option<String>) -> Result<O
         (None, None) => return Ok(None),
     };
     Ok(Some(("Authorization".into(), value.into_bytes())))
+}
+
+/// The part that requests with these headers share. A request that became a GET has no headers of its content.
+pub fn template(
+    headers: &[Constant],
+    base_url: Option<&str>,
+    became_get: bool,
+) -> Result<Arc<Template>> {
+    let stays = |name: &str| became_get && Redirect::describes_content(&name.to_ascii_lowercase());
+    let headers = headers.iter().filter(|(name, _)| !stays(name));
+    let defaults = Defaults {
+        headers: headers.cloned().collect(),
+        base_url: base_url.map(str::to_owned),
+        ..Defaults::default()
+    };
+    let template = Template::new(&defaults).map_err(Error::usage)?;
+    Ok(Arc::new(template))
 }

@@ -2,15 +2,10 @@
 
 use std::sync::Arc;
 
-use hecaton::{Defaults, Redirect};
-
-use super::headers::{authorization, constant_of};
-use crate::error::{Error, Result};
+use super::headers::{Constant, authorization, constant_of, template};
+use crate::error::Result;
 use crate::host::HostNames;
 use crate::job::Hosts;
-
-/// A header that is the same in all requests.
-pub(super) type Constant = (String, Vec<u8>);
 
 /// The headers of all hosts with settings of their own.
 #[derive(Default)]
@@ -61,7 +56,7 @@ impl HostHeaders {
                 .cloned();
             let all: Vec<Constant> = rest.chain(headers).collect();
             own.push(Own {
-                templates: [template(&all, false)?, template(&all, true)?],
+                templates: [template(&all, None, false)?, template(&all, None, true)?],
                 names,
             });
         }
@@ -80,18 +75,4 @@ impl HostHeaders {
     pub fn headers(&self, url: &str) -> Option<&Own> {
         self.own.get(self.of(url)?)
     }
-}
-
-fn template(headers: &[Constant], became_get: bool) -> Result<Arc<hecaton::Template>> {
-    let is_dropped =
-        |name: &str| became_get && Redirect::describes_content(&name.to_ascii_lowercase());
-    let headers = headers.iter().filter(|(name, _)| !is_dropped(name));
-    let defaults = Defaults {
-        headers: headers.cloned().collect(),
-        ..Defaults::default()
-    };
-    let template = hecaton::Template::new(&defaults);
-    template
-        .map(Arc::new)
-        .map_err(|error| Error::usage(error.to_string()))
 }

@@ -12,11 +12,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hecaton::{Defaults, Redirect, Request};
+use hecaton::Request;
 use uuid::Uuid;
 
 pub use self::expected::{Algorithm, Expected};
-use self::headers::headers;
+use self::headers::{headers, template};
 use self::hosts::{HostHeaders, Own};
 pub use self::onward::{RedirectLimits, Step, Unfetched, next_page, step};
 use self::parts::Text;
@@ -56,22 +56,6 @@ pub struct Maker {
     expected: Option<Expected>,
 }
 
-/// A template with these headers. One of a request that became a GET lacks those that describe a body.
-fn template(
-    headers: &[(String, Vec<u8>)],
-    base_url: Option<&str>,
-    became_get: bool,
-) -> std::result::Result<Arc<hecaton::Template>, hecaton::InvalidRequest> {
-    let stays = |name: &str| became_get && Redirect::describes_content(&name.to_ascii_lowercase());
-    let headers = headers.iter().filter(|(name, _)| !stays(name));
-    let defaults = Defaults {
-        headers: headers.cloned().collect(),
-        base_url: base_url.map(str::to_owned),
-        ..Defaults::default()
-    };
-    hecaton::Template::new(&defaults).map(Arc::new)
-}
-
 /// The body of requests, whose columns are escaped as its type needs.
 fn body(settings: &RequestSettings, columns: &[String]) -> Result<Option<Text>> {
     let mut fields = settings.headers.iter();
@@ -102,9 +86,7 @@ impl Maker {
     /// When a template names another column, a header cannot be sent, or a secret is not there.
     pub fn new(settings: &RequestSettings, columns: &[String], job: Uuid) -> Result<Maker> {
         let (constant, headers) = headers(settings, columns)?;
-        let refused = |error: hecaton::InvalidRequest| Error::usage(error.to_string());
-        let template =
-            |base_url, became_get| template(&constant, base_url, became_get).map_err(refused);
+        let template = |base_url, became_get| template(&constant, base_url, became_get);
         let defaults = template(None, false)?;
         // Headers that are not public go only to the origin of the base, and no request goes to this one.
         let onward = [
@@ -124,7 +106,7 @@ impl Maker {
         let method = Text::parse(&settings.method, Escaping::Header, columns)?;
         if let Text::Constant(method) = &method {
             // Says now what would be said of each request.
-            Request::new(method, "http://localhost/").map_err(refused)?;
+            Request::new(method, "http://localhost/").map_err(Error::usage)?;
         }
         Ok(Maker {
             defaults,

@@ -21,14 +21,12 @@ impl Text {
     /// When the text names another column.
     pub fn parse(text: &str, escaping: Escaping, columns: &[String]) -> Result<Text> {
         let template = Template::parse(text, escaping, columns);
-        let template = template.map_err(|error| Error::usage(error.to_string()))?;
+        let template = template.map_err(Error::usage)?;
         if template.columns().next().is_some() {
             return Ok(Text::Made(template));
         }
         let constant = template.fill(&Columns::new());
-        constant
-            .map(Text::Constant)
-            .map_err(|error| Error::usage(error.to_string()))
+        constant.map(Text::Constant).map_err(Error::usage)
     }
 
     /// The text if it is the same for all inputs, else an empty string.

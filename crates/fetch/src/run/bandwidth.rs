@@ -5,8 +5,10 @@
 //! TCP slows the servers down. Requests go on to be polled meanwhile: none times out because of the pause.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::error::Result;
 use crate::host::HostNames;
@@ -44,14 +46,10 @@ impl Bandwidth {
         let Some(most) = self.most.filter(|_| bytes > 0) else {
             return;
         };
-        let mut paid = self.paid();
+        let mut paid = self.paid.lock();
         let time = Duration::from_secs_f64(bytes as f64 / most as f64);
         paid.at = paid.at.max(now) + time;
         paid.held += time;
-    }
-
-    fn paid(&self) -> MutexGuard<'_, Paid> {
-        self.paid.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The time by a clock that stands still while nothing may be received: what `--min-speed` goes by.
@@ -59,7 +57,7 @@ impl Bandwidth {
         if self.most.is_none() {
             return now;
         }
-        let paid = self.paid();
+        let paid = self.paid.lock();
         let held = paid
             .held
             .saturating_sub(paid.at.saturating_duration_since(now));
@@ -68,7 +66,7 @@ impl Bandwidth {
 
     /// When more may be received, if there is a limit.
     pub fn paid_at(&self) -> Option<Instant> {
-        self.most.map(|_| self.paid().at)
+        self.most.map(|_| self.paid.lock().at)
     }
 
     /// How long nothing more may be received, if it must wait.
@@ -105,7 +103,7 @@ impl HostBandwidths {
     /// That of a host, if it has one: the same for all threads.
     pub fn of(&self, host: &str) -> Option<Arc<Bandwidth>> {
         let most = self.most[self.names.of(host)?]?;
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if let Some(bandwidth) = known.get(host) {
             return Some(bandwidth.clone());
         }

@@ -47,7 +47,7 @@ impl BodyName {
             return Ok(None);
         };
         let template = Template::parse(name, Escaping::Text, columns);
-        let template = template.map_err(|error| Error::usage(error.to_string()))?;
+        let template = template.map_err(Error::usage)?;
         match columns {
             [only] if only == URL => refused(&format!(
                 "is {name:?}, and the list has only URLs, which are no names: write url-path or content-disposition"

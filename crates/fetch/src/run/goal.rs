@@ -56,8 +56,7 @@ pub fn check(fail_if: Option<&str>) -> Result<()> {
 fn threshold(fail_if: Option<&str>) -> Result<Option<Threshold>> {
     let fail_if = fail_if.filter(|text| text.trim() != NEVER);
     let read = fail_if.map(|text| Threshold::parse(text, &Tally::default()));
-    read.transpose()
-        .map_err(|error| Error::usage(error.to_string()))
+    read.transpose().map_err(Error::usage)
 }
 
 /// How the inputs of the parts that are done ended.

@@ -1,6 +1,7 @@
 //! A response → what is recorded: whether it is good (`--check`), the values taken from its body (`--take`), and
 //! where its body goes.
 
+use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::io;
@@ -13,13 +14,14 @@ use http::StatusCode;
 
 use super::body_name::BodyName;
 use super::checksum::Checksums;
-use super::line::{KeptResponse, TriedRequest, of_response};
+use super::line::{TriedRequest, of_response};
 use super::response_facts::ResponseFacts;
+use super::validators::validators;
 use crate::error::{Error, Result, at};
 use crate::expression::{Expression, KnownFields};
 use crate::job::{BodyStorage, Job};
 use crate::plan::{Folder, Planned};
-use crate::record::{Body, Ending, Outcome};
+use crate::record::{Body, Ending};
 use crate::segment::Recovered;
 use crate::sink::{
     Digested, Digests, Files, Large, Partials, Sink, StoredResponse, TarShards, Warc, Whole, cut,
@@ -102,7 +104,7 @@ impl Keeper {
             .iter()
             .map(|take| Take::parse(take))
             .collect::<std::result::Result<Vec<Take>, _>>();
-        let takes = takes.map_err(|error| Error::usage(error.to_string()))?;
+        let takes = takes.map_err(Error::usage)?;
         unless_twice(&takes)?;
         Ok(Keeper {
             headers: settings
@@ -112,7 +114,7 @@ impl Keeper {
                 .collect(),
             hash: settings.hash,
             checksums: Checksums::new(settings)?,
-            check: check.map_err(|error| Error::usage(error.to_string()))?,
+            check: check.map_err(Error::usage)?,
             takes,
             matches: RefCell::default(),
             storage: settings.body,
@@ -308,17 +310,17 @@ impl Keeper {
         }
     }
 
-    /// Stores the body of a response, and returns what is recorded of it.
+    /// Stores the body of a response, and returns its record.
     ///
     /// # Errors
     /// When it cannot be.
-    pub fn keep(
-        &self,
+    pub fn keep<'a>(
+        &'a self,
         sink: &mut Sink,
-        request: &TriedRequest<'_>,
-        response: &Response,
+        request: &TriedRequest<'a>,
+        response: &'a Response,
         arrived: Arrived,
-    ) -> io::Result<KeptResponse<'_>> {
+    ) -> io::Result<Ending<'a>> {
         let (planned, rendered) = (request.planned, request.rendered);
         let bytes = arrived.length(response);
         let digested = self.digested(response, &arrived).clone();
@@ -335,18 +337,18 @@ impl Keeper {
             self.matches.borrow_mut().note(&taken);
         }
         let body = self.store(sink, request, response, arrived.whole)?;
-        Ok(KeptResponse {
-            outcome: Outcome::Response,
-            ok,
+        Ok(Ending {
+            ok: Some(ok),
             headers: &self.headers,
-            bytes,
+            bytes: Some(bytes),
             digest: digested.blake3,
             sha256,
             md5,
             body,
+            validators: validators(rendered, response),
             taken: taken.values,
-            next: None,
-            why,
+            why: why.map(Cow::Owned),
+            ..of_response(request, response)
         })
     }
 

@@ -1,14 +1,13 @@
 //! Turns outcomes into lines of the results: collects the facts of each outcome for `record::write`.
 
+use std::borrow::Cow;
 use std::time::SystemTime;
 
 use hecaton::{Error, Response};
-use serde_json::{Map, Value};
 
 use super::instants::Clock;
-use super::validators::validators;
 use crate::plan::{Content, Planned, Way};
-use crate::record::{Body, Ending, Failed, Outcome, write};
+use crate::record::{Ending, Failed, Outcome, write};
 use crate::request::Rendered;
 
 /// Writes lines into a buffer.
@@ -66,163 +65,14 @@ pub struct Sent<'a> {
     pub has_acted: bool,
 }
 
-/// The parts of a response that are recorded.
-#[derive(Default)]
-pub struct KeptResponse<'a> {
-    /// How the input is recorded.
-    pub outcome: Outcome,
-    /// Whether the response is good.
-    pub ok: bool,
-    /// Names of headers, in lower case.
-    pub headers: &'a [String],
-    /// The length of the body.
-    pub bytes: u64,
-    /// Its digest, if that is recorded.
-    pub digest: Option<blake3::Hash>,
-    /// Its SHA-256, if that is recorded.
-    pub sha256: Option<String>,
-    /// Its MD5, if that is recorded.
-    pub md5: Option<String>,
-    /// Where the body is.
-    pub body: Option<Body>,
-    /// The values that were taken from it.
-    pub taken: Map<String, Value>,
-    /// The next page, if that is fetched.
-    pub next: Option<Way>,
-    /// Why it is not.
-    pub why: Option<String>,
-}
-
 impl RecordWriter {
-    /// A response.
-    pub fn response(
-        &mut self,
-        out: &mut Vec<u8>,
-        request: &TriedRequest<'_>,
-        response: &Response,
-        kept: KeptResponse<'_>,
-    ) {
-        let ending = Ending {
-            outcome: kept.outcome,
-            ok: Some(kept.ok),
-            headers: kept.headers,
-            bytes: Some(kept.bytes),
-            digest: kept.digest,
-            sha256: kept.sha256.as_deref(),
-            md5: kept.md5.as_deref(),
-            body: kept.body.as_ref(),
-            taken: Some(&kept.taken),
-            more: kept.next.is_some(),
-            onward: kept.next.as_ref(),
-            why: kept.why.as_deref(),
-            validators: validators(request.rendered, response),
-            ..of_response(request, response)
-        };
-        self.write(out, request, ending);
+    /// Writes the line of a request with the time of its last try.
+    pub fn tried(&mut self, out: &mut Vec<u8>, request: &TriedRequest<'_>, ending: Ending<'_>) {
+        let at = self.clock.text(request.tried.begun);
+        write(out, &Ending { at, ..ending });
     }
 
-    /// A response that has not changed since an earlier round, and whether it was good.
-    pub fn unchanged(
-        &mut self,
-        out: &mut Vec<u8>,
-        request: &TriedRequest<'_>,
-        response: &Response,
-        ok: bool,
-    ) {
-        let ending = Ending {
-            outcome: Outcome::Unchanged,
-            ok: Some(ok),
-            bytes: None,
-            ..of_response(request, response)
-        };
-        self.write(out, request, ending);
-    }
-
-    /// A redirect to a host of another part, which a later round follows.
-    pub fn onward(
-        &mut self,
-        out: &mut Vec<u8>,
-        request: &TriedRequest<'_>,
-        response: &Response,
-        way: &Way,
-    ) {
-        let ending = Ending {
-            outcome: Outcome::Onward,
-            ok: Some(false),
-            onward: Some(way),
-            bytes: None,
-            ..of_response(request, response)
-        };
-        self.write(out, request, ending);
-    }
-
-    /// A failure.
-    pub fn error(&mut self, out: &mut Vec<u8>, request: &TriedRequest<'_>, error: &Error) {
-        let ending = Ending {
-            failure: Some(Failed {
-                kind: kind_name(error.kind()),
-                phase: error.phase().name(),
-                message: error.detail(),
-            }),
-            ..of_error(request, error, Outcome::Error)
-        };
-        self.write(out, request, ending);
-    }
-
-    /// A request of a method that must not be repeated, which failed after it was sent.
-    pub fn unknown(&mut self, out: &mut Vec<u8>, request: &TriedRequest<'_>, error: &Error) {
-        let why = format!("{}: {}", kind_name(error.kind()), error.detail());
-        let ending = Ending {
-            why: Some(&why),
-            ..of_error(request, error, Outcome::Unknown)
-        };
-        self.write(out, request, ending);
-    }
-
-    /// A response that is of no use to a request of such a method, and why.
-    pub fn acted(
-        &mut self,
-        out: &mut Vec<u8>,
-        request: &TriedRequest<'_>,
-        response: &Response,
-        why: &str,
-    ) {
-        let ending = Ending {
-            outcome: Outcome::Unknown,
-            ok: Some(false),
-            why: Some(why),
-            sent: Some(true),
-            bytes: None,
-            ..of_response(request, response)
-        };
-        self.write(out, request, ending);
-    }
-
-    /// A response that is of no use, with the kind of error and why.
-    pub fn refused(
-        &mut self,
-        out: &mut Vec<u8>,
-        request: &TriedRequest<'_>,
-        response: &Response,
-        kind: &str,
-        why: &str,
-    ) {
-        let ending = Ending {
-            outcome: Outcome::Error,
-            ok: Some(false),
-            failure: Some(Failed {
-                kind,
-                phase: "read",
-                message: why,
-            }),
-            sent: Some(true),
-            bytes: None,
-            ..of_response(request, response)
-        };
-        self.write(out, request, ending);
-    }
-
-    /// An input for which no request is sent, or no further one, and what was sent of it.
+    /// Writes the line of an input for which no request is sent, or no further one, and what was sent of it.
     pub fn unsent(
         &mut self,
         out: &mut Vec<u8>,
@@ -232,7 +82,7 @@ impl RecordWriter {
         sent: &Sent<'_>,
     ) {
         let ending = Ending {
-            why: Some(unsent.why),
+            why: Some(unsent.why.into()),
             attempts: sent.attempts,
             location: sent.location,
             redirect: sent.redirect,
@@ -240,12 +90,6 @@ impl RecordWriter {
             ..of(planned, rendered, unsent.outcome)
         };
         write(out, &ending);
-    }
-
-    /// Writes the line of a request with the time of its last try.
-    fn write(&mut self, out: &mut Vec<u8>, request: &TriedRequest<'_>, ending: Ending<'_>) {
-        let at = self.clock.text(request.tried.begun);
-        write(out, &Ending { at, ..ending });
     }
 }
 
@@ -261,12 +105,78 @@ pub fn of_response<'a>(request: &TriedRequest<'a>, response: &'a Response) -> En
     }
 }
 
-fn of_error<'a>(request: &TriedRequest<'a>, error: &'a Error, outcome: Outcome) -> Ending<'a> {
+/// A response whose body is not recorded.
+pub fn without_body<'a>(
+    request: &TriedRequest<'a>,
+    response: &'a Response,
+    outcome: Outcome,
+    ok: bool,
+) -> Ending<'a> {
     Ending {
+        outcome,
+        ok: Some(ok),
+        bytes: None,
+        ..of_response(request, response)
+    }
+}
+
+/// A redirect or a page that waits for the part that has its host.
+pub fn onward<'a>(request: &TriedRequest<'a>, response: &'a Response, way: &'a Way) -> Ending<'a> {
+    Ending {
+        onward: Some(way),
+        ..without_body(request, response, Outcome::Onward, false)
+    }
+}
+
+/// A response that is of no use, with the kind of error and why. Where a server may have acted on its request, that is
+/// no error, because `again` sends errors by default.
+pub fn of_no_use<'a>(
+    request: &TriedRequest<'a>,
+    response: &'a Response,
+    outcome: Outcome,
+    kind: &'a str,
+    why: Cow<'a, str>,
+) -> Ending<'a> {
+    Ending {
+        sent: Some(true),
+        ..failed(
+            without_body(request, response, outcome, false),
+            Failed {
+                kind,
+                phase: "read",
+                message: why,
+            },
+        )
+    }
+}
+
+/// A request without a response.
+pub fn of_error<'a>(request: &TriedRequest<'a>, error: &'a Error, outcome: Outcome) -> Ending<'a> {
+    let ending = Ending {
         sent: Some(error.sent()),
         took: Some(error.elapsed()),
         attempt: error.attempts().last(),
         ..of_try(request, outcome)
+    };
+    let failure = Failed {
+        kind: kind_name(error.kind()),
+        phase: error.phase().name(),
+        message: error.detail().into(),
+    };
+    failed(ending, failure)
+}
+
+/// Says what failed: as an error, or as why nobody knows whether the request was acted on.
+fn failed<'a>(ending: Ending<'a>, failure: Failed<'a>) -> Ending<'a> {
+    match ending.outcome {
+        Outcome::Error => Ending {
+            failure: Some(failure),
+            ..ending
+        },
+        _ => Ending {
+            why: Some(format!("{}: {}", failure.kind, failure.message).into()),
+            ..ending
+        },
     }
 }
 
@@ -324,8 +234,6 @@ pub fn kind_name(kind: hecaton::Kind) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use super::*;
     use crate::record::{Columns, Record};
 

@@ -139,7 +139,7 @@ fn is_foreign(url: &str) -> bool {
 
 fn allowing(client: &Client, allowed: AllowAddress) -> Result<Client> {
     let made = client.separate_with(|config| config.allow_address = allowed);
-    made.map_err(|error| Error::usage(error.to_string()))
+    made.map_err(Error::usage)
 }
 
 /// The addresses for hosts of others. A name that someone else owns may stand for any address.
@@ -184,9 +184,7 @@ pub(super) fn resolved(entry: &str) -> Option<(&str, &str)> {
 
 fn networks(allow: Option<&[&str]>, deny: &[&str]) -> Result<AllowAddress> {
     let networks = Networks::new(allow, deny);
-    networks
-        .map(AllowAddress::Networks)
-        .map_err(|error| Error::usage(error.to_string()))
+    networks.map(AllowAddress::Networks).map_err(Error::usage)
 }
 
 #[cfg(test)]

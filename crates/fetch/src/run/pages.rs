@@ -52,7 +52,7 @@ impl Paging {
             return refused("has max_pages 0: use at least 1");
         }
         Ok(Some(Paging {
-            next: Next::parse(next).map_err(|error| Error::usage(error.to_string()))?,
+            next: Next::parse(next).map_err(Error::usage)?,
             most: job.request.max_pages,
             reach: job.network.redirects_to,
         }))

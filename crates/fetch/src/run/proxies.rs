@@ -69,7 +69,7 @@ pub fn first(network: &Network) -> Result<Proxy> {
 pub fn clients(client: &Client, proxies: &[Proxy]) -> Result<Vec<Client>> {
     let through = |proxy: &Proxy| client.separate_through(proxy.clone());
     let clients: std::result::Result<_, _> = proxies.iter().map(through).collect();
-    clients.map_err(|error| Error::usage(error.to_string()))
+    clients.map_err(Error::usage)
 }
 
 /// Where these are in the list of all, which gets those that are new.

@@ -84,7 +84,7 @@ fn keeper(job: &Job) -> Result<Keeper> {
 }
 
 fn client(config: Config) -> Result<Client> {
-    Client::try_new(config).map_err(|error| Error::usage(error.to_string()))
+    Client::try_new(config).map_err(Error::usage)
 }
 
 fn config(job: &Job) -> Result<Config> {
@@ -134,7 +134,7 @@ fn addresses(network: &Network) -> Result<Addresses> {
             ))
         })?;
         let added = addresses.add(host_port, &[address]);
-        added.map_err(|error| Error::usage(error.to_string()))?;
+        added.map_err(Error::usage)?;
     }
     Ok(addresses)
 }

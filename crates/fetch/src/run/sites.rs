@@ -3,10 +3,11 @@
 //! The rules take a bounded amount of memory. If those of a host had to go, its file is fetched again.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use foldhash::fast::FixedState;
+use parking_lot::Mutex;
 
 use crate::robots::Robots;
 
@@ -78,7 +79,7 @@ impl Sites {
 
     /// The rules of a host, or who has to fetch them.
     pub fn find(&self, host: &str, now: Instant) -> Known {
-        let mut memory = self.lock();
+        let mut memory = self.memory.lock();
         match memory.hosts.get(host) {
             Some(Entry::Rules { robots, came, .. })
                 if now.saturating_duration_since(*came) < HOLD =>
@@ -101,7 +102,7 @@ impl Sites {
             true => self.everything.clone(),
             false => Arc::new(robots),
         };
-        let mut memory = self.lock();
+        let mut memory = self.memory.lock();
         self.forget(&mut memory, host);
         memory.bytes += self.weight(host, &robots);
         while memory.bytes > self.room {
@@ -135,10 +136,6 @@ impl Sites {
             false => robots.weight(),
         };
         OF_A_HOST + host.len() + own
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -189,7 +186,7 @@ mod tests {
         }
         assert!(!rules(&sites, "b", now));
         assert!(["a", "c", "d"].iter().all(|host| rules(&sites, host, now)));
-        let memory = sites.lock();
+        let memory = sites.memory.lock();
         assert_eq!((memory.bytes, memory.order.len()), (sites.room, 3));
     }
 }

@@ -1,7 +1,6 @@
 //! The source of a run's parts: a list, or a dispatcher that hands them out while the run works.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
@@ -41,41 +40,6 @@ pub trait Supply: Send {
 
     /// The run is through with a part: it is done, by whomever, or it was left.
     fn left(&mut self, part: u32);
-}
-
-/// The supply of several threads.
-pub struct SharedSupply(Mutex<Box<dyn Supply>>);
-
-impl SharedSupply {
-    /// One that hands out what this has.
-    pub fn new(supply: Box<dyn Supply>) -> SharedSupply {
-        SharedSupply(Mutex::new(supply))
-    }
-
-    /// See [`Supply::next`]; so do all others.
-    pub fn next(&self) -> Option<u32> {
-        self.lock().next()
-    }
-
-    pub fn is_over(&self) -> bool {
-        self.lock().is_over()
-    }
-
-    pub fn standing(&self, part: u32) -> Standing {
-        self.lock().standing(part)
-    }
-
-    pub fn trouble(&self) -> Option<String> {
-        self.lock().trouble()
-    }
-
-    pub fn left(&self, part: u32) {
-        self.lock().left(part);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Box<dyn Supply>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Parts that are known from the start.

@@ -1,7 +1,7 @@
 //! A run on several threads: each opens parts and drives its own requests, and this thread watches them.
 //!
 //! A part is on one thread, which alone writes it and keeps the limits of its hosts. The threads share what is left to
-//! do ([`SharedSupply`]), the requests in flight ([`Slots`]), cookies and the memory for bodies. When one fails, the
+//! do ([`Supply`]), the requests in flight ([`Slots`]), cookies and the memory for bodies. When one fails, the
 //! others end in order.
 
 use std::panic::resume_unwind;
@@ -11,6 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, available_parallelism, scope};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use roaring::RoaringTreemap;
 
 use super::bandwidth::{Bandwidth, HostBandwidths};
@@ -22,7 +23,7 @@ use super::proxies::{self, Proxies};
 use super::settings;
 use super::sites::Sites;
 use super::slots::Slots;
-use super::supply::{GivenParts, SharedSupply, Supply, check_plan};
+use super::supply::{GivenParts, Supply, check_plan};
 use super::view::{Observer, Snapshot};
 use super::watch::{News, Watch};
 use crate::error::{Error, Result};
@@ -99,7 +100,7 @@ pub struct Shared<'a> {
     pub proxies: Proxies,
     /// The inputs that the plan found to be duplicates.
     pub repeats: RoaringTreemap,
-    pub supply: SharedSupply,
+    pub supply: Mutex<Box<dyn Supply>>,
     pub slots: Slots,
     /// The health of the hosts that several parts send to.
     pub healths: Arc<Healths>,
@@ -128,7 +129,7 @@ impl<'a> Shared<'a> {
             clients: settings::running_clients(job, plan.own_hosts, threads)?,
             proxies: proxies::all(job)?,
             repeats: plan.repeated(folder)?,
-            supply: SharedSupply::new(supply),
+            supply: Mutex::new(supply),
             slots: Slots::new(job.pace.concurrency, threads),
             healths: Arc::default(),
             received: AtomicU64::new(0),
@@ -290,7 +291,7 @@ fn watch_over(watch: &mut Watch<'_>, news: &Receiver<News>, shared: &Shared<'_>)
             Ok(news) => watch.take(news),
             Err(RecvTimeoutError::Timeout) => {
                 reported = Instant::now();
-                watch.report(shared.supply.trouble());
+                watch.report(shared.supply.lock().trouble());
                 if !said && shared.is_stopping() {
                     said = true;
                     watch.say_stopping(shared.work.stop.load(Ordering::Relaxed));

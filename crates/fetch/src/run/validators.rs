@@ -2,6 +2,7 @@
 
 use hecaton::Response;
 
+use super::resume::only_of;
 use crate::record::Validators;
 use crate::request::Rendered;
 
@@ -10,13 +11,7 @@ pub fn validators(rendered: &Rendered<'_>, response: &Response) -> Option<Valida
     if response.status() != 200 || !matches!(&*rendered.method, "GET" | "HEAD") {
         return None;
     }
-    let only = |name: &str| {
-        let mut values = response
-            .headers()
-            .filter(|(known, _)| known.eq_ignore_ascii_case(name));
-        let value = values.next().filter(|_| values.next().is_none());
-        value.and_then(|(_, value)| std::str::from_utf8(value).ok())
-    };
+    let only = |name: &str| only_of(response.headers(), name);
     let is_tag = |tag: &&str| {
         let tag = tag.strip_prefix("W/").unwrap_or(tag);
         let inner = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));

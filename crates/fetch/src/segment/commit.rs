@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::attempt::Counted;
+use super::entry::Counted;
 use super::results::gone;
 use crate::error::{Error, Result, at};
 use crate::plan::{Folder, sync_folder_of};
@@ -64,9 +64,18 @@ impl Tally {
 
     /// Counts the records of another. A file that was damaged may have any number, so sums end at the largest.
     pub fn add(&mut self, other: &Tally) {
+        self.join(other, u64::saturating_add);
+    }
+
+    /// Keeps the larger of each count.
+    pub fn raise(&mut self, other: &Tally) {
+        self.join(other, u64::max);
+    }
+
+    fn join(&mut self, other: &Tally, both: fn(u64, u64) -> u64) {
         let mut other = other.clone();
-        for (sum, more) in self.counts().into_iter().zip(other.counts()) {
-            *sum = sum.saturating_add(*more);
+        for (own, more) in self.counts().into_iter().zip(other.counts()) {
+            *own = both(*own, *more);
         }
     }
 

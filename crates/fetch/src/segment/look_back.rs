@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-use super::attempt::{Attempt, Counted};
 use super::checkpoint::Checkpoint;
+use super::entry::{Attempt, Counted};
 use super::recovered::Recovered;
 use super::scan::{scan_from, visit};
 use crate::error::{Result, at};

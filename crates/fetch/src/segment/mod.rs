@@ -8,6 +8,7 @@
 mod attempt;
 mod checkpoint;
 mod commit;
+mod entry;
 mod look_back;
 mod pages;
 mod recovered;
@@ -15,8 +16,9 @@ mod results;
 mod scan;
 mod writer;
 
-pub use self::attempt::{Announced, Attempt, Claim, Counted, announce, claim, is_held};
+pub use self::attempt::{Announced, Claim, announce, claim, is_held};
 pub use self::commit::{Commit, Tally, load, settle};
+pub use self::entry::{Attempt, Counted};
 pub use self::look_back::{counted, newest};
 pub use self::pages::{Pages, Unfinished, note};
 pub use self::recovered::Recovered;

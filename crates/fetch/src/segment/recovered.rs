@@ -5,8 +5,8 @@ use std::io;
 
 use roaring::RoaringTreemap;
 
-use super::attempt::Attempt;
 use super::commit::Tally;
+use super::entry::Attempt;
 use super::pages::{self, Unfinished};
 use super::scan::{Piece, head_of, is_followed};
 

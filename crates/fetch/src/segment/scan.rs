@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::attempt::Counted;
+use super::entry::Counted;
 use crate::error::{Error, Result, at};
 use crate::frame::{Frame, Unpacker, first};
 use crate::plan::Folder;

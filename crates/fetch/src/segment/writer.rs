@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::Flock;
 
-use super::attempt::{Attempt, Claim};
+use super::attempt::Claim;
 use super::checkpoint;
+use super::entry::Attempt;
 use super::recovered::Recovered;
 use super::scan::Piece;
 use crate::error::{Error, Result, sentence};

@@ -7,23 +7,22 @@ mod visit;
 
 use std::fs::{self, File};
 use std::io::IsTerminal;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use nix::fcntl::{Flock, FlockArg};
+use nix::fcntl::Flock;
 use uuid::Uuid;
 
 use crate::error::{Error, Result, at};
 use crate::input::{Entry, Format, InputError, Inputs, Source};
 use crate::job::Job;
-use crate::plan::{self, Fed, Folder, Holder, Listed, Plan, write_whole};
+use crate::plan::{self, Fed, Folder, Holder, Listed, Plan, try_lock, write_whole};
 use crate::record::URL;
 use crate::request::Maker;
 use crate::run::{self, Observer, Options, Sites, Summary, Work};
 
-pub use self::more::{Added, More, add, limits};
+pub use self::more::{Added, More, add, limits, round_is_open};
 
 /// A job's folder, ready to be worked on.
 pub struct Started {
@@ -71,12 +70,8 @@ fn resume(folder: Folder, job: Job, plan: Plan) -> Result<Started> {
         false => (plan, None),
     };
     Ok(Started {
-        folder,
-        job,
-        plan,
-        is_resumed: true,
-        sites: Arc::default(),
         lock,
+        ..Started::found(folder, job, plan)
     })
 }
 
@@ -115,12 +110,10 @@ fn plan_new(folder: Folder, job: Job) -> Result<Started> {
         }
     })?;
     Ok(Started {
-        folder,
-        job,
-        plan,
         is_resumed: false,
         sites,
         lock: Some(held),
+        ..Started::found(folder, job, plan)
     })
 }
 
@@ -242,17 +235,22 @@ pub fn load(folder: Folder) -> Result<Started> {
     let plan = Plan::planned(&folder)?;
     let job = Job::read(&folder.job())?;
     job.check()?;
-    Ok(Started {
-        folder,
-        job,
-        plan,
-        is_resumed: true,
-        sites: Arc::default(),
-        lock: None,
-    })
+    Ok(Started::found(folder, job, plan))
 }
 
 impl Started {
+    /// A job that was there before.
+    pub(crate) fn found(folder: Folder, job: Job, plan: Plan) -> Started {
+        Started {
+            folder,
+            job,
+            plan,
+            is_resumed: true,
+            sites: Arc::default(),
+            lock: None,
+        }
+    }
+
     /// Does all parts; no other run may do so at the same time.
     ///
     /// # Errors
@@ -331,25 +329,11 @@ pub fn refuse_held(folder: &Folder) -> Result<()> {
 /// When the file cannot be created.
 pub fn lock_if_free(folder: &Folder) -> Result<Option<Lock>> {
     let path = folder.lock();
-    loop {
-        // The file keeps the name of the process that holds it.
-        let mut options = File::options();
-        let options = options.read(true).write(true).create(true);
-        let file = options.truncate(false).open(&path);
-        let file = file.map_err(at("create", &path))?;
-        let Ok(mut lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock) else {
-            return Ok(None);
-        };
-        let held = lock.metadata().map_err(at("read", &path))?;
-        // A process that failed to plan may have removed the file since it was opened: then this lock is of no use.
-        match fs::metadata(&path) {
-            Ok(now) if (now.dev(), now.ino()) == (held.dev(), held.ino()) => {
-                Holder::note(&mut lock);
-                return Ok(Some(lock));
-            }
-            _ => {}
-        }
-    }
+    let Ok(mut lock) = try_lock(&path).map_err(at("create", &path))? else {
+        return Ok(None);
+    };
+    Holder::note(&mut lock);
+    Ok(Some(lock))
 }
 
 /// Refuses what is settled since a job was planned, and would be otherwise now. `shown` is the job's folder or URL.

@@ -81,15 +81,12 @@ pub fn grow(folder: &Folder, job: &Job, sites: &Sites, more: More<'_>) -> Result
     let lock = lock(folder)?;
     // Another process may have added some before.
     let plan = Plan::planned(folder)?;
-    let (before, repeats, path) = (plan.inputs, plan.repeats, folder.path().display());
+    let (before, repeats) = (plan.inputs, plan.repeats);
     if folder.current_round()?.is_some() {
-        return Err(Error::usage(format!(
-            "a round of `again` is not done in {path}: `hecaton fetch again {path}` resumes it, and inputs are added after that"
-        )));
+        return Err(round_is_open(&folder.path().display().to_string()));
     }
     check_plan(job, &plan)?;
     let maker = Maker::new(&job.request, &plan.columns, plan.job)?.for_results(&job.results);
-    let rules = limits(job);
     let mut router = Router::new(&maker, job)?;
     let mut lists = |take: &mut dyn FnMut(Entry) -> Result<()>| {
         let mut identities = Vec::new();
@@ -109,7 +106,7 @@ pub fn grow(folder: &Folder, job: &Job, sites: &Sites, more: More<'_>) -> Result
         lists: &mut lists,
         pages: (!more.sitemaps.is_empty()).then_some(&mut pages),
     };
-    let plan = plan::extend(folder, &plan, feed, &rules, &mut |columns, routed| {
+    let plan = plan::extend(folder, &plan, feed, &limits(job), &mut |columns, routed| {
         router.route(columns, routed)
     })?;
     Ok(Grown {
@@ -120,6 +117,13 @@ pub fn grow(folder: &Folder, job: &Job, sites: &Sites, more: More<'_>) -> Result
         plan,
         lock,
     })
+}
+
+/// The error for inputs that come while a round is not done.
+pub fn round_is_open(home: &str) -> Error {
+    Error::usage(format!(
+        "a round of `again` is not done in {home}: `hecaton fetch again {home}` resumes it, and inputs are added after that"
+    ))
 }
 
 /// Routes inputs by the host of their requests.

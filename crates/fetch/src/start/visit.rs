@@ -69,6 +69,13 @@ impl Unvisited {
     }
 
     /// The same, of a URL that a redirect leads to.
+    fn at_redirect(status: u16, why: &str) -> Unvisited {
+        Unvisited {
+            redirect: Some(status),
+            ..Unvisited::lasting(format!("a redirect is not followed: {why}"))
+        }
+    }
+
     fn after(self, onward: &Way) -> Unvisited {
         Unvisited {
             why: format!("a redirect leads to {}: {}", onward.url, self.why),
@@ -135,13 +142,7 @@ impl Visitor<'_> {
             let (status, headers) = (came.status(), came.headers());
             match step(status, headers, &rendered, earlier.as_ref(), LIMITS) {
                 Step::Stay => return Ok(came),
-                Step::Refused(it) => {
-                    let why = format!("a redirect is not followed: {}", it.why);
-                    return Err(Unvisited {
-                        redirect: Some(status),
-                        ..Unvisited::lasting(why)
-                    });
-                }
+                Step::Refused(it) => return Err(Unvisited::at_redirect(status, &it.why)),
                 Step::To(onward) => {
                     let from = Referrer { url: here, is_own };
                     is_own = self.clients.leads(from, &onward.url);

@@ -2,7 +2,8 @@
 //! memory of the body.
 
 use std::cell::Cell;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// Bodies up to this length are not large: all threads may search some at once.
 pub const LARGE: usize = 1 << 20;
@@ -23,7 +24,7 @@ impl Alone {
             return Alone(None);
         }
         // A panic leaves nothing behind that the next thread could meet.
-        Alone(Some(TURN.lock().unwrap_or_else(PoisonError::into_inner)))
+        Alone(Some(TURN.lock()))
     }
 }
 

@@ -6,8 +6,6 @@
 //! `page` reads bodies as text and as HTML. `tree` limits the memory of a page, and `alone` that of all bodies that are
 //! searched.
 
-use std::fmt;
-
 use regex::{Regex, RegexBuilder};
 use scraper::Selector;
 use serde_json::{Map, Value};
@@ -58,16 +56,9 @@ enum From {
 }
 
 /// A `--take` that cannot be used, in a sentence.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct TakeError(String);
-
-impl fmt::Display for TakeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for TakeError {}
 
 impl Take {
     /// Reads `name=/json/pointer`, `name=css:selector`, `name=css:selector@attribute` or `name=re:pattern`.

@@ -270,7 +270,7 @@ proptest! {
         let has_missing = taken.values["c"].is_null();
         prop_assert_eq!(has_missing, taken.why.is_some(), "{:?} {:?}", taken, body);
         let mut line = Vec::new();
-        let ending = Ending { taken: Some(&taken.values), ok: Some(true), ..Ending::default() };
+        let ending = Ending { taken: taken.values, ok: Some(true), ..Ending::default() };
         write(&mut line, &ending);
         let record = crate::show::record(&line);
         prop_assert!(record.is_ok(), "{:?}", record);

@@ -4,8 +4,6 @@
 //! Values are escaped for their context, so that no value can become more than a value: `escape` does that, and `place`
 //! refuses values that mean something else where they stand. `{{sku}}` is the text `{sku}`; any other brace is itself.
 
-use std::fmt;
-
 use crate::record::{Columns, listed};
 
 mod escape;
@@ -67,28 +65,14 @@ enum Fragment {
 }
 
 /// A template that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct TemplateError(String);
 
-impl fmt::Display for TemplateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for TemplateError {}
-
 /// Why a row does not fill a template; the row is invalid.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct Unfilled(String);
-
-impl fmt::Display for Unfilled {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Unfilled {}
 
 impl Template {
     /// Reads a template whose columns must be among these.

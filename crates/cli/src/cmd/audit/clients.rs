@@ -4,7 +4,7 @@
 use std::io::{Write, stdout};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicBool};
+use std::sync::{Arc, atomic::AtomicBool};
 
 use anyhow::Result;
 use hecaton_audit::case::{Case, Verdict};
@@ -13,6 +13,7 @@ use hecaton_audit::run::{Finding, audit};
 use hecaton_audit::subject::{Process, Subject};
 use hecaton_lab::run::{Interrupted, receipt};
 use hecaton_lab::spec::Manifest;
+use parking_lot::Mutex;
 
 use super::{Arguments, Format};
 use crate::progress::Progress;
@@ -90,9 +91,9 @@ impl Audit<'_> {
             } {
                 let (place, candidate) = candidate;
                 match self.first(candidate, &progress) {
-                    Ok(audited) => locked(&done).push((place, audited)),
+                    Ok(audited) => done.lock().push((place, audited)),
                     Err(error) if error.is::<Interrupted>() || !self.arguments.all => {
-                        *locked(&interrupted) = Some(error);
+                        *interrupted.lock() = Some(error);
                         next.store(candidates.len(), Ordering::SeqCst);
                     }
                     Err(error) => broken(&progress, candidate, &error),
@@ -102,11 +103,11 @@ impl Audit<'_> {
         std::thread::scope(|scope| {
             (0..SIDE_BY_SIDE.min(candidates.len())).for_each(|_| drop(scope.spawn(work)));
         });
-        locked(&progress).end();
-        if let Some(error) = locked(&interrupted).take() {
+        progress.lock().end();
+        if let Some(error) = interrupted.lock().take() {
             return Err(error);
         }
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut done = done.into_inner();
         done.sort_by_key(|(place, _)| *place);
         self.alone(candidates, done)
     }
@@ -118,7 +119,7 @@ impl Audit<'_> {
         for case in self.cases {
             findings.push(audit(case, &mut process, self.arguments.runs)?);
             let last = format!("{} {}", candidate.manifest.client, case.code);
-            locked(progress).step(&last);
+            progress.lock().step(&last);
         }
         Ok(Audited {
             client: candidate.manifest.client.clone(),
@@ -146,7 +147,7 @@ impl Audit<'_> {
                 Err(error) => broken(&progress, &candidates[*place], &error),
             }
         }
-        locked(&progress).end();
+        progress.lock().end();
         done.retain(|(place, _)| kept.contains(place));
         let mut all = Vec::new();
         for (_, mut audited) in done {
@@ -178,7 +179,7 @@ impl Audit<'_> {
                 *finding = again;
             }
             let last = format!("{} {}", candidate.manifest.client, case.code);
-            locked(progress).step(&last);
+            progress.lock().step(&last);
         }
         Ok(())
     }
@@ -196,13 +197,11 @@ impl Audit<'_> {
     }
 }
 
-fn locked<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn broken(progress: &Mutex<Progress>, candidate: &Candidate<'_>, error: &anyhow::Error) {
     let client = &candidate.manifest.client;
-    locked(progress).say(&format!("– {client} is left out: {error:#}"));
+    progress
+        .lock()
+        .say(&format!("– {client} is left out: {error:#}"));
 }
 
 fn is_doubtful(finding: &Finding) -> bool {

@@ -56,13 +56,6 @@ fn check_one(
     stop: &Arc<AtomicBool>,
 ) -> Result<usize> {
     let logs = crate::cmd::private_folder()?;
-    let mut out = stdout();
-    writeln!(out, "{} {version}", manifest.client)?;
-    if let Some(pitfall) = &manifest.pitfall {
-        writeln!(out, "  – {pitfall}")?;
-    }
-    let mut failed = 0;
-    let promises = promises_of(manifest);
     let check = Check {
         manifest,
         patience,
@@ -70,13 +63,28 @@ fn check_one(
         logs: logs.clone(),
         process: Cell::default(),
     };
-    for (index, (promise, run)) in promises.iter().enumerate() {
+    writeln!(stdout(), "{} {version}", manifest.client)?;
+    if let Some(pitfall) = &manifest.pitfall {
+        writeln!(stdout(), "  – {pitfall}")?;
+    }
+    let failed = failures(&check);
+    // A line about a failure names a log, unless the driver wrote nothing.
+    let _ = match failed {
+        Ok(1..) => std::fs::remove_dir(&logs),
+        _ => std::fs::remove_dir_all(&logs),
+    };
+    failed
+}
+
+/// Tries each promise of a driver; returns how many it broke.
+fn failures(check: &Check<'_>) -> Result<usize> {
+    let (mut out, mut failed) = (stdout(), 0);
+    for (index, (promise, run)) in promises_of(check.manifest).iter().enumerate() {
         let first = check.holds(*run);
         // A faulty driver fails again. A failure because the machine stood still hardly repeats.
-        let again = first.is_err() && index > 0 && !stop.load(Ordering::Relaxed);
+        let again = first.is_err() && index > 0 && !check.stop.load(Ordering::Relaxed);
         let second = again.then(|| check.holds(*run));
-        if stop.load(Ordering::Relaxed) {
-            let _ = std::fs::remove_dir_all(&logs);
+        if check.stop.load(Ordering::Relaxed) {
             return Err(Interrupted.into());
         }
         let (is_kept, line) = line_of(promise, first, second);
@@ -87,11 +95,6 @@ fn check_one(
             break;
         }
     }
-    // A line about a failure names a log, unless the driver wrote nothing.
-    let _ = match failed {
-        0 => std::fs::remove_dir_all(&logs),
-        _ => std::fs::remove_dir(&logs),
-    };
     Ok(failed)
 }
 

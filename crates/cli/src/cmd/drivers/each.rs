@@ -4,13 +4,13 @@ use std::io::{Write, stdout};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use hecaton_lab::run::{Interrupted, receipt};
 use hecaton_lab::spec::Manifest;
+use parking_lot::Mutex;
 
 use crate::stop;
 
@@ -47,7 +47,7 @@ pub fn check_each(manifests: &[&Manifest], how: &How<'_>) -> Result<()> {
     if stop.load(Ordering::Relaxed) {
         return Err(Interrupted.into());
     }
-    let mut failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut failed = failed.into_inner();
     failed.sort_unstable();
     match failed.len() {
         0 => Ok(()),
@@ -78,8 +78,7 @@ fn work(
         let ended = check_in_process(&manifest.client, how)?;
         print(&ended)?;
         if !ended.status.success() {
-            let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-            failed.push(manifest.client.clone());
+            failed.lock().push(manifest.client.clone());
         }
     }
     Ok(())

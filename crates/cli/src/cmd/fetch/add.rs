@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use hecaton_fetch::finish;
-use hecaton_fetch::plan::Folder;
-use hecaton_fetch::start::{Added, More, add};
-use hecaton_lab::findings::words::{count, plural};
+use hecaton_fetch::place;
+use hecaton_fetch::record::{count, plural};
+use hecaton_fetch::run::Options;
+use hecaton_fetch::start::{Added, More};
 
-use super::Home;
+use super::options::Home;
 use super::planning::until_stopped;
-use super::run::{Way, finish_run};
+use super::run::finish;
 use super::tuning::Tuning;
 use super::watching::Watching;
 use crate::stop;
@@ -39,9 +39,6 @@ pub struct Arguments {
     tuning: Tuning,
     #[command(flatten)]
     watching: Watching,
-    /// Print nothing unless something goes wrong.
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 impl Arguments {
@@ -59,27 +56,17 @@ impl Arguments {
 /// # Errors
 /// When it cannot be done.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    #[cfg(feature = "objects")]
-    if let Some(url) = hecaton_fetch::remote::url(&arguments.home.folder) {
-        return elsewhere(arguments, url);
-    }
-    super::elsewhere::refuse(&arguments.home.folder, " add")?;
-    let folder = Folder::at(&arguments.home.folder);
+    let place = place::at(&arguments.home.folder, " add")?;
     let stop = stop::on_request()?;
-    // A round that is done and was not merged is merged first.
-    finish::job(&folder)?;
     let change = |job: &mut _| arguments.tuning.change(job);
-    let (started, added) = until_stopped(&stop, || add(folder, arguments.more(), &change))?;
-    if !arguments.quiet {
+    let (started, added) = until_stopped(&stop, || place.add(arguments.more(), &change))?;
+    let watching = &arguments.watching;
+    if !watching.quiet {
         say(added, &started.plan.columns);
     }
     match arguments.plan {
         true => Ok(()),
-        false => finish_run(
-            started,
-            &stop,
-            &Way::new(arguments.quiet, &arguments.watching),
-        ),
+        false => finish(&*place, started, Options::default(), &stop, watching),
     }
 }
 
@@ -97,28 +84,4 @@ fn say(added: Added, columns: &[String]) {
         "added {inputs}, {} of them skipped, because the job has their requests already{columns}",
         count(added.repeats)
     );
-}
-
-/// Adds inputs to a job in object storage.
-#[cfg(feature = "objects")]
-fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
-    use hecaton_fetch::remote::{Remote, Scratch};
-
-    use super::run::finish_elsewhere;
-
-    let stop = stop::on_request()?;
-    let remote = Remote::open(url)?;
-    let change = |job: &mut _| arguments.tuning.change(job);
-    let added = until_stopped(&stop, || remote.add(arguments.more(), &change))?;
-    let scratch = Scratch::new(None)?;
-    let mut started = remote.prepare(&scratch)?;
-    if !arguments.quiet {
-        say(added, &started.plan.columns);
-    }
-    if arguments.plan {
-        return Ok(());
-    }
-    change(&mut started.job);
-    let way = Way::new(arguments.quiet, &arguments.watching);
-    finish_elsewhere(&remote, &started, &stop, &way)
 }

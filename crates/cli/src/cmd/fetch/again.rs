@@ -4,21 +4,20 @@ use std::io::{Write, stdout};
 
 use anyhow::Result;
 use clap::Args;
-use hecaton_fetch::again::{self, Choice, Kept, USUAL};
-use hecaton_fetch::finish;
+use hecaton_fetch::again::{Choice, Kept, USUAL};
 use hecaton_fetch::job::Job;
-use hecaton_fetch::plan::Folder;
+use hecaton_fetch::place::{self, Place};
+use hecaton_fetch::record::{count, plural};
 use hecaton_fetch::run::Options;
-use hecaton_fetch::start::load;
-use hecaton_lab::findings::words::{count, plural};
+use hecaton_fetch::start::Started;
 
 use super::live::Live;
+use super::options::{Home, Threads};
 use super::planning::until_stopped;
-use super::run::sentence;
+use super::run::say;
 use super::tuning::Tuning;
-use super::verdict;
+use super::verdict::{judge, unless_allowed};
 use super::watching::Watching;
-use super::{Home, Threads};
 use crate::stop;
 
 /// Sends some requests of a finished job again; their new records replace the old ones.
@@ -45,12 +44,9 @@ pub struct Arguments {
     #[command(flatten)]
     tuning: Tuning,
     #[command(flatten)]
-    watching: Watching,
-    #[command(flatten)]
     threads: Threads,
-    /// Print nothing unless something goes wrong.
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    watching: Watching,
 }
 
 impl Arguments {
@@ -68,71 +64,43 @@ impl Arguments {
 /// # Errors
 /// When it cannot be done.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    #[cfg(feature = "objects")]
-    if let Some(url) = hecaton_fetch::remote::url(&arguments.home.folder) {
-        if arguments.damaged {
-            super::elsewhere::refuse(&arguments.home.folder, " again --damaged")?;
-        }
-        return elsewhere(arguments, url);
-    }
-    super::elsewhere::refuse(&arguments.home.folder, " again")?;
-    in_folder(arguments, &Folder::at(&arguments.home.folder))
-}
-
-/// A round of a job in a folder.
-fn in_folder(arguments: &Arguments, folder: &Folder) -> Result<()> {
+    let place = place(arguments)?;
     let stop = stop::on_request()?;
-    let mut live = Live::new(arguments.quiet, &arguments.watching)?;
+    let watching = &arguments.watching;
+    let mut live = Live::new(watching)?;
     let options = Options {
         threads: arguments.threads.threads,
         note_progress: true,
         ..Options::default()
     };
-    make_ready(arguments, folder, |base| {
-        let finished = finish::rounds(folder, base, &options, &stop, &mut live);
-        finished.inspect_err(|_| live.end())?;
-        Ok(())
-    })?;
     let change = |job: &mut _| arguments.tuning.change(job);
-    let prepare = || again::prepare(folder, arguments.choice(), &change);
-    let judge = |job: &Job| verdict::judge(&load(folder.clone())?, job, &folder.shown());
-    let chosen = until_stopped(&stop, prepare)?;
-    say_left(arguments, chosen.left);
-    let Some(mut round) = chosen.round else {
-        return nothing(arguments, || {
-            let mut job = load(folder.clone())?.job;
-            arguments.tuning.change(&mut job);
-            judge(&job)
-        });
+    let choice = arguments.choice();
+    let ready = place.make_ready(choice, &change, &options, &stop, &mut live);
+    ready.inspect_err(|_| live.end())?;
+    let chosen = until_stopped(&stop, || place.again(choice, &change))?;
+    say_left(choice, chosen.left);
+    let Some(round) = chosen.round else {
+        return nothing(arguments, &*place);
     };
     if arguments.plan {
-        return planned(arguments, round.plan.parts.len(), round.plan.inputs);
+        return planned(arguments, &round);
     }
     live.begin(&round);
-    let summary = again::run(folder, &mut round, &options, &stop, &mut live);
-    let (summary, kept) = summary.inspect_err(|_| live.end())?;
-    let finished = finish::rounds(folder, &round.job, &options, &stop, &mut live);
+    let job = round.job.clone();
+    let finished = place.finish_round(round, &options, &stop, &mut live);
     live.end();
-    finished?;
-    if !arguments.quiet {
-        crate::say!("{}", sentence(&folder.results(), &summary));
-    }
-    judge_kept(kept, &round.job, judge(&round.job))
+    let (finished, kept) = finished?;
+    say(&finished, watching);
+    judge_kept(kept, &job, judge(&finished.whole, &job, &place.shown()))
 }
 
-/// Merges a round that is done and was not merged, and follows the redirects that wait, before another round begins.
-fn make_ready(
-    arguments: &Arguments,
-    folder: &Folder,
-    finish: impl FnOnce(&Job) -> Result<()>,
-) -> Result<()> {
-    if arguments.damaged {
-        // Products cannot be made of damaged results.
-        return Ok(again::stand_in_for_lost_results(folder)?);
-    }
-    let mut base = load(folder.clone())?.job;
-    arguments.tuning.change(&mut base);
-    finish(&base)
+/// Where the job is. Damage can be looked for in a folder only.
+fn place(arguments: &Arguments) -> Result<Box<dyn Place>> {
+    let path = &arguments.home.folder;
+    Ok(match arguments.damaged {
+        true => Box::new(place::folder(path, " again --damaged")?),
+        false => place::at(path, " again")?,
+    })
 }
 
 /// Says how many inputs got no answer and keep the record of an earlier response. A job that is good otherwise ends as incomplete.
@@ -149,7 +117,7 @@ fn judge_kept(kept: Kept, job: &Job, judged: Result<()>) -> Result<()> {
         }
     );
     match judged {
-        Ok(()) => verdict::unless_allowed(job, why),
+        Ok(()) => unless_allowed(job, why),
         judged => {
             crate::say!("{why}");
             judged
@@ -159,8 +127,8 @@ fn judge_kept(kept: Kept, job: &Job, judged: Result<()>) -> Result<()> {
 
 /// Says how many inputs match and are left, and how they are sent. Without a condition, the last line of the command
 /// says so of all that are unknown.
-fn say_left(arguments: &Arguments, left: u64) {
-    if left > 0 && !matches!(arguments.choice(), Choice::Matching(None)) {
+fn say_left(choice: Choice<'_>, left: u64) {
+    if left > 0 && !matches!(choice, Choice::Matching(None)) {
         crate::say!(
             "{} left, because a server may act twice on what is unknown: only a condition with `outcome == 'unknown'` chooses such inputs",
             match left {
@@ -172,52 +140,27 @@ fn say_left(arguments: &Arguments, left: u64) {
 }
 
 /// Says that no record matches, and judges the job as it is. A round that others will run is judged at its end.
-fn nothing(arguments: &Arguments, judge: impl FnOnce() -> Result<()>) -> Result<()> {
+fn nothing(arguments: &Arguments, place: &dyn Place) -> Result<()> {
     if arguments.plan {
         writeln!(stdout(), "0")?;
     }
     crate::say!("no record matches, so nothing is sent again");
-    if arguments.plan { Ok(()) } else { judge() }
+    if arguments.plan {
+        return Ok(());
+    }
+    let whole = place.whole()?;
+    let mut job = whole.job.clone();
+    arguments.tuning.change(&mut job);
+    judge(&whole, &job, &place.shown())
 }
 
 /// Says how many parts and inputs a round has that others will run.
-fn planned(arguments: &Arguments, parts: usize, inputs: u64) -> Result<()> {
-    writeln!(stdout(), "{parts}")?;
+fn planned(arguments: &Arguments, round: &Started) -> Result<()> {
+    writeln!(stdout(), "{}", round.plan.parts.len())?;
     let path = arguments.home.folder.display();
     crate::say!(
         "{} to send again: now run `hecaton fetch enqueue {path}` and `worker`, or `hecaton fetch run-part {path} N` for each part",
-        plural(inputs, "input")
+        plural(round.plan.inputs, "input")
     );
     Ok(())
-}
-
-/// A round of a job in object storage.
-#[cfg(feature = "objects")]
-fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
-    use hecaton_fetch::remote::{Remote, Scratch};
-
-    use super::run::{Way, finish_elsewhere};
-
-    let stop = stop::on_request()?;
-    let remote = Remote::open(url)?;
-    let change = |job: &mut _| arguments.tuning.change(job);
-    let prepare = || remote.again(arguments.choice(), &change);
-    let chosen = until_stopped(&stop, prepare)?;
-    say_left(arguments, chosen.left);
-    let Some(round) = chosen.round else {
-        return nothing(arguments, || {
-            let scratch = Scratch::new(None)?;
-            let whole = remote.whole(&scratch)?;
-            verdict::judge(&whole, &whole.job, url)
-        });
-    };
-    if arguments.plan {
-        return planned(arguments, round.parts, round.inputs);
-    }
-    let scratch = Scratch::new(None)?;
-    let mut started = round.remote.prepare(&scratch)?;
-    (started.job, started.is_resumed) = (round.job, round.is_resumed);
-    let mut way = Way::new(arguments.quiet, &arguments.watching);
-    way.threads = arguments.threads.threads;
-    finish_elsewhere(&round.remote, &started, &stop, &way)
 }

@@ -1,12 +1,15 @@
 //! `hecaton fetch enqueue`: puts the parts of a planned job into a NATS queue, for any number of workers.
 
+use std::io::{Write, stdout};
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
+use hecaton_fetch::job::duration;
+use hecaton_fetch::record::plural;
+use hecaton_fetch::{dispatch, place};
 
-use super::arguments::duration;
-use super::{Home, Server};
+use super::options::{Home, Server};
 
 /// Puts the parts of a planned job that are not done into a NATS queue.
 ///
@@ -26,32 +29,10 @@ pub struct Arguments {
 ///
 /// # Errors
 /// When there is no planned job, or NATS does not take it.
-#[cfg(feature = "nats")]
 pub fn run(arguments: &Arguments) -> Result<()> {
-    use hecaton_fetch::plan::Folder;
-
-    use super::open::open;
-
-    #[cfg(feature = "objects")]
-    if let Some(url) = hecaton_fetch::remote::url(&arguments.home.folder) {
-        use hecaton_fetch::remote::{Remote, Scratch};
-        let (remote, scratch) = (Remote::current(url)?, Scratch::new(None)?);
-        let started = remote.load(&scratch)?;
-        remote.refresh(&started.folder)?;
-        return publish(arguments, &started);
-    }
-    super::elsewhere::refuse(&arguments.home.folder, " enqueue")?;
-    publish(arguments, &open(&Folder::at(&arguments.home.folder))?)
-}
-
-#[cfg(feature = "nats")]
-fn publish(arguments: &Arguments, started: &hecaton_fetch::start::Started) -> Result<()> {
-    use std::io::{Write, stdout};
-
-    use hecaton_fetch::dispatch::enqueue;
-    use hecaton_lab::findings::words::plural;
-
-    let enqueued = enqueue(started, &arguments.server.url, arguments.lease)?;
+    dispatch::check("enqueue")?;
+    let started = place::at(&arguments.home.folder, " enqueue")?.for_workers()?;
+    let enqueued = dispatch::enqueue(&started, &arguments.server.url, arguments.lease)?;
     let next = match enqueued.new + enqueued.known {
         0 => String::new(),
         _ => {
@@ -67,9 +48,4 @@ fn publish(arguments: &Arguments, started: &hecaton_fetch::start::Started) -> Re
         enqueued.done
     )?;
     Ok(())
-}
-
-#[cfg(not(feature = "nats"))]
-pub fn run(_: &Arguments) -> Result<()> {
-    super::without_nats("enqueue")
 }

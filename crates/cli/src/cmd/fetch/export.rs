@@ -7,11 +7,13 @@ use clap::Args;
 use hecaton_fetch::error::Error;
 use hecaton_fetch::finish;
 use hecaton_fetch::job::{Job, TableFormat};
+use hecaton_fetch::place;
 use hecaton_fetch::plan::{Folder, Plan};
+use hecaton_fetch::record::{count, plural};
 use hecaton_fetch::show::export::{self, Exported};
-use hecaton_lab::findings::words::{count, plural};
 
-use super::{Home, elsewhere, out, verdict};
+use super::options::Home;
+use super::{out, verdict};
 
 /// Most inputs that a sentence names.
 const MOST_NAMED: usize = 10;
@@ -47,10 +49,8 @@ struct Target {
 /// # Errors
 /// When the folder holds no job, or the file cannot be written.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let home = elsewhere::Home::open(&arguments.home.folder)?;
-    let folder = home.folder.clone();
-    // A folder that may only be read is read as it is.
-    let _ = finish::parts(&folder);
+    let place = place::at(&arguments.home.folder, "")?;
+    let folder = place.gather()?;
     let items = arguments.items.as_deref();
     let target = arguments.target.csv.as_ref();
     if let Some(path) = target.or(arguments.target.parquet.as_ref()) {

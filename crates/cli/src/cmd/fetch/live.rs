@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use hecaton_fetch::job::Job;
+use hecaton_fetch::record::{count, plural};
 use hecaton_fetch::request::Naming;
 use hecaton_fetch::run::{Observer, Snapshot};
 use hecaton_fetch::segment::Tally;
 use hecaton_fetch::start::Started;
-use hecaton_lab::findings::words::{count, plural};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::metrics::Metrics;
@@ -38,7 +38,8 @@ impl Live {
     ///
     /// # Errors
     /// When metrics cannot be served.
-    pub fn new(is_quiet: bool, watching: &Watching) -> Result<Live> {
+    pub fn new(watching: &Watching) -> Result<Live> {
+        let is_quiet = watching.quiet;
         let is_bar = !is_quiet && std::io::stderr().is_terminal();
         let bar = is_bar.then(|| ProgressBar::with_draw_target(Some(0), screen::target()));
         if let (Some(bar), Ok(style)) = (&bar, ProgressStyle::with_template(&template())) {

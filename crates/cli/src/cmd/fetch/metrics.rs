@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
 use hecaton_fetch::error::Error;
 use hecaton_fetch::run::Snapshot;
 use hecaton_fetch::segment::Tally;
+use parking_lot::Mutex;
 
 /// The longest that a scraper may take to send its request, or to read the response.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -70,15 +71,9 @@ impl Metrics {
 
     /// Notes how far the run is.
     pub fn note(&self, snapshot: &Snapshot) {
-        let mut held = self.lock();
+        let mut held = self.0.lock();
         held.snapshot.clone_from(snapshot);
-        held.most = most(&held.most, &snapshot.tally);
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Held> {
-        self.0
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        held.most.raise(&snapshot.tally);
     }
 
     fn respond(&self, mut stream: TcpStream) -> std::io::Result<()> {
@@ -87,7 +82,7 @@ impl Metrics {
         let path = path(&mut stream)?;
         let (status, body) = match path.as_deref() {
             Some("/metrics") => {
-                let held = self.lock();
+                let held = self.0.lock();
                 ("200 OK", text(&held.snapshot, &held.most))
             }
             Some(_) => ("404 Not Found", "see /metrics\n".to_owned()),
@@ -123,23 +118,6 @@ fn path(stream: &mut TcpStream) -> std::io::Result<Option<String>> {
         .and_then(|rest| rest.split(' ').next());
     let path = target.and_then(|target| target.split('?').next());
     Ok(path.map(str::to_owned))
-}
-
-/// The larger of each count.
-fn most(before: &Tally, now: &Tally) -> Tally {
-    Tally {
-        records: before.records.max(now.records),
-        pages: before.pages.max(now.pages),
-        ok: before.ok.max(now.ok),
-        responses: before.responses.max(now.responses),
-        unchanged: before.unchanged.max(now.unchanged),
-        onward: before.onward.max(now.onward),
-        errors: before.errors.max(now.errors),
-        skipped: before.skipped.max(now.skipped),
-        unreached: before.unreached.max(now.unreached),
-        unknown: before.unknown.max(now.unknown),
-        invalid: before.invalid.max(now.invalid),
-    }
 }
 
 /// The families of samples: the name, the type and the meaning of each.

@@ -3,12 +3,12 @@
 mod add;
 mod again;
 mod arguments;
-mod elsewhere;
 mod enqueue;
 mod export;
+mod given;
 mod live;
 mod metrics;
-mod open;
+mod options;
 mod out;
 mod plan;
 mod planning;
@@ -24,13 +24,11 @@ mod watching;
 mod worker;
 mod worker_lines;
 
-use std::path::PathBuf;
-
 use anyhow::{Error, Result};
 use clap::{Args, Subcommand};
 use hecaton_fetch::error::Error as FetchError;
 
-use crate::ending;
+use crate::exit;
 
 /// Fetches every URL in a list and records each exactly once.
 ///
@@ -87,34 +85,6 @@ enum Verb {
     Verify(verify::Arguments),
 }
 
-/// The folder of a job.
-#[derive(Args)]
-struct Home {
-    /// The job's folder, or s3://bucket/prefix, gs:// or az://.
-    #[arg(value_name = "DIR")]
-    folder: PathBuf,
-}
-
-/// How many threads send requests.
-#[derive(Args)]
-struct Threads {
-    /// How many threads send requests. Each thread has its own parts, so a list of one part uses one thread [default:
-    /// the cores that this process may use, at most 8]
-    #[arg(long, value_name = "N", value_parser = threads)]
-    threads: Option<usize>,
-}
-
-/// The most threads that a job may have.
-const MOST_THREADS: usize = 64;
-
-fn threads(text: &str) -> Result<usize, String> {
-    let count = text
-        .parse()
-        .ok()
-        .filter(|count| (1..=MOST_THREADS).contains(count));
-    count.ok_or_else(|| format!("use a number from 1 to {MOST_THREADS}"))
-}
-
 /// Runs the verb.
 ///
 /// # Errors
@@ -136,35 +106,18 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// The NATS server that hands out parts.
-#[derive(Args)]
-struct Server {
-    /// The NATS server that hands out parts, as nats://host:4222.
-    #[arg(long = "nats", value_name = "URL", env = "NATS_URL", num_args = 0..=1, default_value = "", default_missing_value = "", hide_default_value = true, hide_env_values = true)]
-    url: String,
-}
-
-/// The error of a build without NATS.
-#[cfg(not(feature = "nats"))]
-fn without_nats(verb: &str) -> Result<()> {
-    let what = format!(
-        "this command was built without NATS, which `fetch {verb}` needs: `bin/setup fetch` builds it in (cargo's feature `nats`)"
-    );
-    Err(hecaton_fetch::error::Error::failed(what).into())
-}
-
 /// The exit status for an error of `fetch`; none for other errors.
 pub fn status(error: &Error) -> Option<u8> {
     if error.is::<verdict::TooFewGood>() {
-        return Some(ending::TOO_LITTLE);
+        return Some(exit::TOO_LITTLE);
     }
     if error.is::<verdict::Incomplete>() {
-        return Some(ending::INCOMPLETE);
+        return Some(exit::INCOMPLETE);
     }
     Some(match error.downcast_ref()? {
-        FetchError::Usage(_) => ending::USAGE,
-        FetchError::Failed(_) => ending::FAILURE,
-        FetchError::Interrupted(_) => ending::INTERRUPTED,
-        FetchError::Paused(_) => ending::PAUSED,
+        FetchError::Usage(_) => exit::USAGE,
+        FetchError::Failed(_) => exit::FAILURE,
+        FetchError::Interrupted(_) => exit::INTERRUPTED,
+        FetchError::Paused(_) => exit::PAUSED,
     })
 }

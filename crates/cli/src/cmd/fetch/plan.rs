@@ -5,12 +5,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use hecaton_fetch::plan::Folder;
-use hecaton_fetch::start::{Started, prepare};
-use hecaton_lab::findings::words::plural;
+use hecaton_fetch::place;
+use hecaton_fetch::record::plural;
 
 use super::arguments::JobArguments;
-use super::elsewhere;
 use super::planning::{nothing_listed, until_stopped};
 use crate::stop;
 
@@ -30,21 +28,9 @@ pub struct Arguments {
 /// When it cannot be done.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let stop = stop::on_request()?;
-    #[cfg(feature = "objects")]
-    if let Some(url) = hecaton_fetch::remote::url(&arguments.into) {
-        use hecaton_fetch::remote::{Remote, Scratch};
-        let scratch = Scratch::new(None)?;
-        let (remote, job) = (Remote::open(url)?, arguments.job.job()?);
-        let started = until_stopped(&stop, || remote.plan(&scratch, job))?;
-        return planned(&started, arguments);
-    }
-    elsewhere::refuse(&arguments.into, " plan")?;
-    let (folder, job) = (Folder::at(&arguments.into), arguments.job.job()?);
-    let started = until_stopped(&stop, || prepare(folder, job))?;
-    planned(&started, arguments)
-}
-
-fn planned(started: &Started, arguments: &Arguments) -> Result<()> {
+    let place = place::at(&arguments.into, " plan")?;
+    let job = arguments.job.job()?;
+    let started = until_stopped(&stop, || place.plan_job(job))?;
     writeln!(stdout(), "{}", started.plan.parts.len())?;
     crate::say!(
         "{} in {}, numbered 0 to {}: `hecaton fetch run-part {} N` does one of them",
@@ -53,7 +39,7 @@ fn planned(started: &Started, arguments: &Arguments) -> Result<()> {
         started.plan.parts.len().saturating_sub(1),
         arguments.into.display()
     );
-    if let Some(sentence) = nothing_listed(started) {
+    if let Some(sentence) = nothing_listed(&started) {
         crate::say!("{sentence}");
     }
     Ok(())

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hecaton_fetch::start::Started;
 
-use crate::ending::INTERRUPTED;
+use crate::exit::INTERRUPTED;
 
 /// How often the flag is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);

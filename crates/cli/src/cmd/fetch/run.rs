@@ -2,24 +2,20 @@
 
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
-#[cfg(feature = "objects")]
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use clap::Args;
-use hecaton_fetch::finish;
-use hecaton_fetch::plan::Folder;
-#[cfg(feature = "objects")]
-use hecaton_fetch::remote::{self, Remote, Scratch};
-use hecaton_fetch::run::{Options, Summary, tally};
+use hecaton_fetch::job::Job;
+use hecaton_fetch::place::{self, Finished, Place};
+use hecaton_fetch::record::{count, plural};
+use hecaton_fetch::run::{Options, Summary};
 use hecaton_fetch::segment::Tally;
-use hecaton_fetch::start::{Started, load, prepare};
-use hecaton_lab::findings::words::{self, plural};
+use hecaton_fetch::start::Started;
 
-use super::Threads;
 use super::arguments::JobArguments;
 use super::live::{Live, pages};
+use super::options::Threads;
 use super::planning::until_stopped;
 use super::verdict;
 use super::watching::Watching;
@@ -49,16 +45,6 @@ pub struct Run {
     print_job: bool,
     #[command(flatten)]
     watching: Watching,
-    /// Print nothing unless something goes wrong.
-    #[arg(short, long)]
-    quiet: bool,
-}
-
-impl Run {
-    /// The job's folder.
-    pub fn folder(&self) -> Option<&Path> {
-        self.into.as_deref()
-    }
 }
 
 /// Runs the job, or prints it.
@@ -66,169 +52,78 @@ impl Run {
 /// # Errors
 /// When the job cannot be done.
 pub fn run(arguments: &Run) -> Result<()> {
-    #[cfg(feature = "objects")]
-    if let Some(url) = arguments.folder().and_then(remote::url) {
-        return elsewhere(arguments, url);
-    }
-    if let Some(path) = arguments.folder() {
-        super::elsewhere::refuse(path, " -o")?;
-    }
+    let path = arguments.into.as_deref().unwrap_or(Path::new(""));
     let resumes = arguments.into.is_some() && !arguments.job.names_input();
-    let folder = Folder::at(arguments.into.clone().unwrap_or_default());
-    if arguments.print_job {
-        let job = match resumes {
-            true => arguments.job.resume(load(folder)?)?.job,
-            false => arguments.job.job()?,
-        };
+    if arguments.print_job && !resumes {
+        place::check(path, " -o")?;
+        let job = arguments.job.job()?;
         job.check()?;
-        return Ok(stdout().write_all(job.to_toml()?.as_bytes())?);
+        return print(&job);
+    }
+    let place = place::at(path, " -o")?;
+    if arguments.print_job {
+        return print(&arguments.job.resume(place.load()?)?.job);
     }
     let stop = stop::on_request()?;
     let started = match resumes {
-        true => arguments.job.resume(load(folder)?)?,
+        true => arguments.job.resume(place.load()?)?,
         false => {
             let job = arguments.job.job()?;
-            until_stopped(&stop, || prepare(folder, job))?
+            until_stopped(&stop, || place.plan_job(job))?
         }
     };
-    finish_run(started, &stop, &Way::of(arguments))
+    let options = Options {
+        threads: arguments.threads.threads,
+        resend_unknown: arguments.resend_unknown,
+        ..Options::default()
+    };
+    finish(&*place, started, options, &stop, &arguments.watching)
 }
 
-/// Runs a job in object storage, or prints it.
-#[cfg(feature = "objects")]
-fn elsewhere(arguments: &Run, url: &str) -> Result<()> {
-    let (job, is_new) = (&arguments.job, arguments.job.names_input());
-    if arguments.print_job && is_new {
-        let job = job.job()?;
-        job.check()?;
-        return Ok(stdout().write_all(job.to_toml()?.as_bytes())?);
-    }
-    let remote = Remote::open(url)?;
-    let stop = stop::on_request()?;
-    let planned = is_new.then(|| {
-        let (scratch, job) = (Scratch::new(None)?, job.job()?);
-        Ok::<_, anyhow::Error>(until_stopped(&stop, || remote.plan(&scratch, job))?)
-    });
-    let planned = planned.transpose()?;
-    let scratch = Scratch::new(None)?;
-    let mut started = remote.prepare(&scratch)?;
-    started.is_resumed = true;
-    if let Some(planned) = planned {
-        (started.is_resumed, started.sites) = (planned.is_resumed, planned.sites);
-    }
-    match is_new {
-        true => started.job = job.job()?,
-        false => started = job.resume(started)?,
-    }
-    if arguments.print_job {
-        return Ok(stdout().write_all(started.job.to_toml()?.as_bytes())?);
-    }
-    finish_elsewhere(&remote, &started, &stop, &Way::of(arguments))
+fn print(job: &Job) -> Result<()> {
+    Ok(stdout().write_all(job.to_toml()?.as_bytes())?)
 }
 
-/// Does what is left of a job in object storage, or of a round, and makes its products.
+/// Does what is left of a job, and says what it came to.
 ///
 /// # Errors
-/// As [`finish_run`].
-#[cfg(feature = "objects")]
-pub fn finish_elsewhere(
-    remote: &Arc<Remote>,
-    started: &Started,
+/// When it cannot be done, or has too few good responses.
+pub fn finish(
+    place: &dyn Place,
+    started: Started,
+    options: Options,
     stop: &AtomicBool,
-    way: &Way,
+    watching: &Watching,
 ) -> Result<()> {
-    let mut live = Live::new(way.is_quiet, &way.watching)?;
-    live.begin(started);
-    let options = way.options(started);
-    let summary = remote.run(started, &options, stop, &mut live);
-    let summary = summary.inspect_err(|_| live.end())?;
-    let made = remote.finish(started);
-    live.end();
-    let url = started.folder.shown();
-    let made = made?.into_iter().map(|name| format!(", {url}/{name}"));
-    let scratch = Scratch::new(None)?;
-    let whole = remote.whole(&scratch)?;
-    if !way.is_quiet {
-        let results = format!("{url}/{}", remote.results_folder()?);
-        let ended = sentence(results.as_ref(), &summary);
-        crate::say!("{ended}{}", made.collect::<String>());
-    }
-    verdict::judge(&whole, &started.job, &url)
-}
-
-/// How a job is done.
-pub struct Way {
-    /// Print nothing unless something goes wrong.
-    is_quiet: bool,
-    watching: Watching,
-    /// How many threads; see [`Options::threads`].
-    pub threads: Option<usize>,
-    /// Send requests again if nobody knows whether they were sent.
-    resend_unknown: bool,
-}
-
-impl Way {
-    /// That of a run.
-    fn of(arguments: &Run) -> Way {
-        Way {
-            threads: arguments.threads.threads,
-            resend_unknown: arguments.resend_unknown,
-            ..Way::new(arguments.quiet, &arguments.watching)
-        }
-    }
-
-    fn options(&self, started: &Started) -> Options {
-        Options {
-            sites: started.sites.clone(),
-            threads: self.threads,
-            resend_unknown: self.resend_unknown,
-            note_progress: true,
-            ..Options::default()
-        }
-    }
-
-    /// The usual one.
-    pub fn new(is_quiet: bool, watching: &Watching) -> Way {
-        Way {
-            is_quiet,
-            watching: watching.clone(),
-            threads: None,
-            resend_unknown: false,
-        }
-    }
-}
-
-/// Does what is left of a job, and makes its products.
-///
-/// # Errors
-/// When it cannot be done, or came to too little.
-pub fn finish_run(started: Started, stop: &AtomicBool, way: &Way) -> Result<()> {
-    let mut live = Live::new(way.is_quiet, &way.watching)?;
+    let mut live = Live::new(watching)?;
     live.begin(&started);
-    let options = way.options(&started);
-    let summary = started.run(&options, stop, &mut live);
-    let mut summary = summary.inspect_err(|_| live.end())?;
-    let (folder, job) = (started.folder.clone(), started.job.clone());
-    // Dropping it releases the lock of the folder, because `finish` takes the lock itself.
-    drop(started);
-    let products = finish::rounds(&folder, &job, &options, stop, &mut live);
+    let job = started.job.clone();
+    let options = Options {
+        sites: started.sites.clone(),
+        note_progress: true,
+        ..options
+    };
+    let finished = place.finish(started, &options, stop, &mut live);
     live.end();
-    let products = products?.unwrap_or_default();
-    summary.tally = tally(&folder, &load(folder.clone())?.plan)?;
-    if !way.is_quiet {
-        let made = products.tables.iter().chain(&products.page);
-        let made = made.map(|product| format!(", {}", product.display()));
-        let ended = sentence(&folder.results(), &summary);
-        crate::say!("{ended}{}", made.collect::<String>());
+    let finished = finished?;
+    say(&finished, watching);
+    verdict::judge(&finished.whole, &job, &place.shown())
+}
+
+/// Says what a run came to, and what was made of its results.
+pub fn say(finished: &Finished, watching: &Watching) {
+    if !watching.quiet {
+        let ended = sentence(&finished.results, &finished.summary);
+        let products = finished.products.iter();
+        let products: String = products.map(|product| format!(", {product}")).collect();
+        crate::say!("{ended}{products}");
     }
-    let home = folder.shown();
-    verdict::judge(&load(folder)?, &job, &home)
 }
 
 /// How inputs ended, by outcome; what did not happen is left out.
 pub fn outcomes(tally: &Tally) -> String {
     let other = tally.responses + tally.unchanged - tally.ok;
-    let counted = |number: u64, word: &str| (number, format!("{} {word}", words::count(number)));
+    let counted = |number: u64, word: &str| (number, format!("{} {word}", count(number)));
     let rest = [
         (other, plural(other, "other response")),
         counted(tally.unchanged, "unchanged"),
@@ -245,19 +140,19 @@ pub fn outcomes(tally: &Tally) -> String {
 }
 
 /// How the job ended, in one sentence.
-pub fn sentence(results: &Path, summary: &Summary) -> String {
+pub fn sentence(results: &str, summary: &Summary) -> String {
     let tally = &summary.tally;
     let took = summary.took.as_secs_f64();
     let rate = (summary.written as f64 / took.max(0.001)).round() as u64;
     let work = match summary.written {
         0 => "nothing was left to do".to_owned(),
-        _ => format!("{took:.1} s, {} a second", words::count(rate)),
+        _ => format!("{took:.1} s, {} a second", count(rate)),
     };
     format!(
         "{}{}: {}; {work}; {}",
         plural(tally.records, "record"),
         pages(tally),
         outcomes(tally),
-        results.display()
+        results
     )
 }

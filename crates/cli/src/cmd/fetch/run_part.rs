@@ -2,15 +2,11 @@
 
 use anyhow::Result;
 use clap::Args;
-use hecaton_fetch::error::Error;
-use hecaton_fetch::finish;
-use hecaton_fetch::plan::Folder;
-use hecaton_fetch::run::{Options, Summary};
-use hecaton_fetch::start::Started;
+use hecaton_fetch::place::{self, PartEnd};
+use hecaton_fetch::run::Options;
 
-use super::Home;
 use super::live::Live;
-use super::open::open;
+use super::options::Home;
 use super::run::sentence;
 use super::watching::Watching;
 use crate::stop;
@@ -30,9 +26,6 @@ pub struct Arguments {
     resend_unknown: bool,
     #[command(flatten)]
     watching: Watching,
-    /// Print nothing unless something goes wrong.
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 /// Does it.
@@ -40,59 +33,7 @@ pub struct Arguments {
 /// # Errors
 /// When it cannot be done, or another worker took it over and has not done it yet.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    #[cfg(feature = "objects")]
-    if let Some(url) = hecaton_fetch::remote::url(&arguments.home.folder) {
-        return elsewhere(arguments, url);
-    }
-    super::elsewhere::refuse(&arguments.home.folder, " run-part")?;
-    let folder = Folder::at(&arguments.home.folder);
-    let started = open(&folder)?;
-    let summary = run_one(arguments, &started)?;
-    finish::last(&folder)?;
-    if !arguments.quiet {
-        let ended = if summary.elsewhere.contains(&arguments.part) {
-            "done by another worker".to_owned()
-        } else {
-            sentence(&folder.results(), &summary)
-        };
-        crate::say!("part {}: {ended}", arguments.part);
-    }
-    Ok(())
-}
-
-/// Runs a part of a job in object storage.
-#[cfg(feature = "objects")]
-fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
-    use hecaton_fetch::remote::{Notes, Remote, Scratch};
-    let (remote, scratch) = (Remote::current(url)?, Scratch::new(None)?);
-    let started = remote.prepare(&scratch)?;
-    let (folder, part) = (&started.folder, arguments.part);
-    if started.plan.part(part)?.added > 0 {
-        // A part of an addition begins when the parts before it are done.
-        remote.refresh(folder)?;
-    }
-    let ended = if remote.complete(folder, part)? {
-        "done already".to_owned()
-    } else {
-        let _notes = Notes::begin(&remote, folder, false)?;
-        match run_one(arguments, &started) {
-            Ok(summary) => sentence(format!("{url}/results").as_ref(), &summary),
-            // A worker that slept may fail at anything, when another has done the part.
-            Err(_) if remote.complete(folder, part).unwrap_or(false) => {
-                "done by another worker".to_owned()
-            }
-            Err(error) => return Err(error),
-        }
-    };
-    remote.finish(&started)?;
-    if !arguments.quiet {
-        crate::say!("part {}: {ended}", arguments.part);
-    }
-    Ok(())
-}
-
-/// Does the part.
-fn run_one(arguments: &Arguments, started: &Started) -> Result<Summary> {
+    let place = place::at(&arguments.home.folder, " run-part")?;
     let stop = stop::on_request()?;
     let options = Options {
         parts: vec![arguments.part],
@@ -100,18 +41,16 @@ fn run_one(arguments: &Arguments, started: &Started) -> Result<Summary> {
         note_worker: true,
         ..Options::default()
     };
-    let mut live = Live::new(arguments.quiet, &arguments.watching)?;
-    let summary = started.run(&options, &stop, &mut live);
+    let mut live = Live::new(&arguments.watching)?;
+    let ended = place.run_part(&options, &stop, &mut live);
     live.end();
-    let summary = summary?;
-    let is_done =
-        started.plan.part(arguments.part)?.inputs == 0 || started.folder.is_done(arguments.part);
-    if !is_done {
-        let what = format!(
-            "part {} was taken over by another worker, which has not done it yet",
-            arguments.part
-        );
-        return Err(Error::failed(what).into());
+    let ended = match ended? {
+        PartEnd::Ran(summary) => sentence(&place.results_shown(), &summary),
+        PartEnd::Already => "done already".to_owned(),
+        PartEnd::Elsewhere => "done by another worker".to_owned(),
+    };
+    if !arguments.watching.quiet {
+        crate::say!("part {}: {ended}", arguments.part);
     }
-    Ok(summary)
+    Ok(())
 }

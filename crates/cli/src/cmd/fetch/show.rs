@@ -4,10 +4,11 @@ use std::io::Write;
 
 use anyhow::Result;
 use clap::Args;
-use hecaton_fetch::finish;
+use hecaton_fetch::place;
 use hecaton_fetch::show::{each_line, matching, record};
 
-use super::{Home, elsewhere, out};
+use super::options::Home;
+use super::out;
 
 /// Prints records as lines of JSON, even if the job is not finished.
 #[derive(Args)]
@@ -29,10 +30,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let mut out = out::out();
     let mut left = arguments.limit.unwrap_or(u64::MAX);
-    let home = elsewhere::Home::open(&arguments.home.folder)?;
-    let folder = home.folder.clone();
-    // A folder that may only be read is read as it is.
-    let _ = finish::parts(&folder);
+    let place = place::at(&arguments.home.folder, "")?;
+    let folder = place.gather()?;
     let condition = arguments.matching.as_deref();
     let matching = condition
         .map(|condition| matching(&folder, condition))

@@ -6,16 +6,16 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::again;
-use hecaton_fetch::finish;
+use hecaton_fetch::place::{self, Place};
 use hecaton_fetch::plan::Folder;
+use hecaton_fetch::record::plural;
 use hecaton_fetch::show::{Status, status};
-use hecaton_lab::findings::words::plural;
 
 use super::live::{hosts, line};
+use super::options::Home;
 use super::run::outcomes;
 use super::verdict::judge_by;
 use super::worker_lines;
-use super::{Home, elsewhere};
 use crate::terminal::safe;
 
 /// How often `--watch` prints the status.
@@ -54,15 +54,13 @@ struct Round {
 /// # Errors
 /// When the folder holds no job.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let home = elsewhere::Home::glance(&arguments.home.folder)?;
-    let folder = home.folder.clone();
-    // Completes what a crash left behind. A folder that cannot be written is shown as it is.
-    let _ = finish::parts(&folder);
+    let place = place::at(&arguments.home.folder, "")?;
+    let folder = place.glance()?;
     loop {
         let status = look(&folder)?;
         let text = match arguments.json {
             true => json(&status)?,
-            false => lines(&home, &status).join("\n"),
+            false => lines(&*place, &status).join("\n"),
         };
         let is_screen = arguments.watch && stdout().is_terminal();
         // From the top left corner, on an empty screen.
@@ -71,13 +69,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         if !arguments.watch || (status.job.is_done() && status.again.is_none()) {
             return match &arguments.fail_if {
                 limit @ Some(_) => {
-                    judge_by(limit.as_deref(), &status.job.snapshot.tally, &home.shown)
+                    judge_by(limit.as_deref(), &status.job.snapshot.tally, &place.shown())
                 }
                 None => Ok(()),
             };
         }
         std::thread::sleep(PERIOD);
-        home.refresh()?;
+        place.refresh(&folder)?;
     }
 }
 
@@ -108,16 +106,12 @@ fn look(folder: &Folder) -> Result<JobStatus> {
     })
 }
 
-fn lines(home: &elsewhere::Home, status: &JobStatus) -> Vec<String> {
-    let path = &home.shown;
-    let resume_with = match home.is_elsewhere() {
-        true => format!("hecaton fetch run-part {path} N"),
-        false => format!("hecaton fetch -o {path}"),
-    };
-    let mut lines = of_one(&status.job, &resume_with);
+fn lines(place: &dyn Place, status: &JobStatus) -> Vec<String> {
+    let mut lines = of_one(&status.job, &place.resume_with());
     if let Some(again) = &status.again {
         lines.push(format!("again, for the records with {}:", again.matching));
-        lines.extend(of_one(&again.round, &format!("hecaton fetch again {path}")));
+        let again_with = format!("hecaton fetch again {}", place.shown());
+        lines.extend(of_one(&again.round, &again_with));
     }
     lines
 }

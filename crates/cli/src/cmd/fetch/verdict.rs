@@ -21,7 +21,7 @@ pub struct Incomplete(String);
 /// # Errors
 /// When too few inputs have a good response, or a `COMMIT` cannot be read.
 pub fn judge(base: &Started, job: &Job, home: &str) -> Result<()> {
-    if base.plan.undone(&base.folder).next().is_some() {
+    if !base.plan.is_done(&base.folder) {
         return Ok(());
     }
     let tally = tally(&base.folder, &base.plan)?;

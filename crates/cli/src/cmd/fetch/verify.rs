@@ -6,11 +6,12 @@ use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::error::Error;
 use hecaton_fetch::finish;
-use hecaton_fetch::plan::{Folder, Plan};
+use hecaton_fetch::place;
+use hecaton_fetch::plan::Plan;
+use hecaton_fetch::record::{count, plural};
 use hecaton_fetch::verify::{self, Found};
-use hecaton_lab::findings::words::{count, plural};
 
-use super::{Home, elsewhere};
+use super::options::Home;
 
 /// Reads all of a job and reports what is damaged: results, bodies that differ from their digests, products.
 ///
@@ -29,8 +30,7 @@ const MOST_SENTENCES: usize = 20;
 /// # Errors
 /// When something is damaged, or the folder holds no job.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    elsewhere::refuse(&arguments.home.folder, " verify")?;
-    let folder = Folder::at(&arguments.home.folder);
+    let folder = place::folder(&arguments.home.folder, " verify")?;
     let plan = Plan::planned(&folder)?;
     // A folder that may only be read is read as it is.
     let _ = finish::parts(&folder);

@@ -4,13 +4,13 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
 use clap::Args;
+use hecaton_fetch::job::duration;
 use hecaton_fetch::run::Snapshot;
 
-use super::arguments::duration;
 use super::metrics::Metrics;
 
 /// How a run is watched.
-#[derive(Args, Clone)]
+#[derive(Args)]
 pub struct Watching {
     /// Serve metrics in the OpenMetrics format on this address, below /metrics, while the command runs.
     #[arg(long, value_name = "HOST:PORT")]
@@ -18,6 +18,9 @@ pub struct Watching {
     /// How often to write a line of JSON to stderr if stderr is not a terminal [default: 1m]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     log_every: Option<Duration>,
+    /// Print nothing unless something goes wrong.
+    #[arg(short, long)]
+    pub quiet: bool,
 }
 
 impl Watching {

@@ -2,9 +2,15 @@
 
 use anyhow::Result;
 use clap::Args;
+use hecaton_fetch::dispatch::{self, WorkerOptions, run_worker};
+use hecaton_fetch::place;
 
+use super::live::Live;
+use super::options::{Home, Server, Threads};
+use super::run::sentence;
+use super::verdict;
 use super::watching::Watching;
-use super::{Home, Server, Threads};
+use crate::stop;
 
 /// Runs parts of an enqueued job until all parts are done.
 ///
@@ -26,99 +32,32 @@ pub struct Arguments {
     resend_unknown: bool,
     #[command(flatten)]
     watching: Watching,
-    /// Print nothing unless something goes wrong.
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 /// Runs the worker.
 ///
 /// # Errors
 /// When there is no planned job, NATS cannot be reached, or a part cannot be done.
-#[cfg(feature = "nats")]
 pub fn run(arguments: &Arguments) -> Result<()> {
-    use hecaton_fetch::finish;
-    use hecaton_fetch::plan::Folder;
-    use hecaton_fetch::start::load;
-
-    use super::open::open;
-    use super::verdict;
-
-    #[cfg(feature = "objects")]
-    if let Some(url) = hecaton_fetch::remote::url(&arguments.home.folder) {
-        return elsewhere(arguments, url);
-    }
-    super::elsewhere::refuse(&arguments.home.folder, " worker")?;
-    let folder = Folder::at(&arguments.home.folder);
-    let started = open(&folder)?;
-    let summary = work(arguments, &started)?;
-    finish::last(&folder)?;
-    say(arguments, &folder.results(), &summary);
-    let home = folder.shown();
-    verdict::judge(&load(folder)?, &started.job, &home)
-}
-
-/// Works on a job in object storage.
-#[cfg(all(feature = "nats", feature = "objects"))]
-fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
-    use hecaton_fetch::remote::{Notes, Remote, Scratch};
-
-    use super::verdict;
-
-    let (remote, scratch) = (Remote::current(url)?, Scratch::new(None)?);
-    let started = remote.prepare(&scratch)?;
-    remote.refresh(&started.folder)?;
-    let notes = Notes::begin(&remote, &started.folder, true)?;
-    let ended = work(arguments, &started);
-    drop(notes);
-    let is_done = || {
-        let known = remote.refresh(&started.folder).is_ok();
-        known && started.plan.undone(&started.folder).next().is_none()
-    };
-    match ended {
-        Ok(summary) => say(arguments, format!("{url}/results").as_ref(), &summary),
-        // A worker that slept may fail at any step although other workers have done the rest.
-        Err(_) if is_done() => {}
-        Err(error) => return Err(error),
-    }
-    remote.finish(&started)?;
-    verdict::judge(&remote.whole(&Scratch::new(None)?)?, &started.job, url)
-}
-
-#[cfg(feature = "nats")]
-fn say(arguments: &Arguments, results: &std::path::Path, summary: &hecaton_fetch::run::Summary) {
-    if !arguments.quiet {
-        crate::say!(
-            "all parts are done; this worker: {}",
-            super::run::sentence(results, summary)
-        );
-    }
-}
-
-/// Runs parts until all are done.
-#[cfg(feature = "nats")]
-fn work(
-    arguments: &Arguments,
-    started: &hecaton_fetch::start::Started,
-) -> Result<hecaton_fetch::run::Summary> {
-    use hecaton_fetch::dispatch::{WorkerOptions, run_worker};
-
-    use super::live::Live;
-
-    let stop = crate::stop::on_request()?;
+    dispatch::check("worker")?;
+    let place = place::at(&arguments.home.folder, " worker")?;
+    let started = place.for_workers()?;
+    let stop = stop::on_request()?;
     let options = WorkerOptions {
         url: arguments.server.url.clone(),
         most: arguments.parts as usize,
         threads: arguments.threads.threads,
         resend_unknown: arguments.resend_unknown,
     };
-    let mut live = Live::new(arguments.quiet, &arguments.watching)?;
-    let summary = run_worker(started, &options, &stop, &mut live);
-    live.end();
-    Ok(summary?)
-}
-
-#[cfg(not(feature = "nats"))]
-pub fn run(_: &Arguments) -> Result<()> {
-    super::without_nats("worker")
+    let mut live = Live::new(&arguments.watching)?;
+    let summary = place.work(&started, &mut |started| {
+        let summary = run_worker(started, &options, &stop, &mut live);
+        live.end();
+        summary
+    })?;
+    if let Some(summary) = summary.filter(|_| !arguments.watching.quiet) {
+        let ended = sentence(&place.results_shown(), &summary);
+        crate::say!("all parts are done; this worker: {ended}");
+    }
+    verdict::judge(&place.whole()?, &started.job, &place.shown())
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use hecaton_fetch::record::{count, plural};
 use hecaton_fetch::run::PartView;
 use hecaton_fetch::show::Worker;
-use hecaton_lab::findings::words::{count, plural};
 
 use crate::progress::words;
 

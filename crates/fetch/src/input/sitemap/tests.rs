@@ -196,11 +196,10 @@ fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
         }
     };
     for entry in walk("http://a/index", fetch).unwrap() {
-        shown.push(match entry.unwrap() {
-            Entry::Input(input) => {
-                format!("{}:{} {}", input.number, input.line, input.columns["url"])
-            }
-            Entry::Invalid(bad) => format!("{} {} {}", bad.number, bad.text, bad.reason),
+        let entry = entry.unwrap();
+        shown.push(match &entry.held {
+            Ok(columns) => format!("{}:{} {}", entry.number, entry.line, columns["url"]),
+            Err(bad) => format!("{} {} {}", entry.number, bad.text, bad.reason),
         });
     }
     let fetched = [
@@ -253,7 +252,7 @@ fn a_sitemap_that_lists_too_much_is_cut_off() {
         .map(Result::unwrap)
         .collect();
     assert_eq!(entries.len(), 100_001);
-    assert!(matches!(&entries[100_000], Entry::Invalid(bad) if bad.reason.contains("left out")));
+    assert!(matches!(&entries[100_000].held, Err(bad) if bad.reason.contains("left out")));
 }
 
 #[test]
@@ -278,7 +277,7 @@ fn a_site_with_too_many_sitemaps_has_one_entry_for_those_that_are_left_out() {
         .collect();
     assert_eq!(fetched, 50_000);
     assert!(
-        matches!(&entries[..], [Entry::Invalid(bad)] if bad.text == "http://a/s50000" && bad.reason.contains("left out"))
+        matches!(&entries[..], [Entry { held: Err(bad), .. }] if bad.text == "http://a/s50000" && bad.reason.contains("left out"))
     );
 }
 
@@ -294,7 +293,7 @@ fn long_urls_of_sitemaps_that_wait_do_not_fill_the_memory() {
     };
     let mut sitemaps = walk("http://a/s", fetch).unwrap();
     let entry = sitemaps.next().unwrap().unwrap();
-    assert!(matches!(entry, Entry::Invalid(bad) if bad.reason.contains("left out")));
+    assert!(matches!(entry.held, Err(bad) if bad.reason.contains("left out")));
     drop(sitemaps);
     assert_eq!(fetched, 2);
 }

@@ -9,8 +9,7 @@ use super::{Listed, read};
 use crate::error::excerpt;
 use crate::host::Host;
 use crate::input::plain::only_url;
-use crate::input::{EXCERPT, Entry, InputError};
-use crate::record::{Input, Invalid};
+use crate::input::{Bad, EXCERPT, Entry, Held, InputError};
 
 /// Most sitemaps of one site.
 const MOST: usize = 50_000;
@@ -33,7 +32,7 @@ pub enum Unread {
 /// The pages of a sitemap and of the sitemaps that it lists. Memory holds the entries of one sitemap at a time.
 ///
 /// If the first sitemap cannot be read, or another one got no answer, that is an error. Any other becomes an
-/// [`Entry::Invalid`].
+/// [`Bad`] entry.
 pub struct Walk<F> {
     fetch: F,
     host: String,
@@ -150,29 +149,22 @@ impl<F> Walk<F> {
     }
 
     fn page(&mut self, url: &str) {
-        let (number, line) = self.position();
-        self.found.push_back(Entry::Input(Input {
-            number,
-            line,
-            columns: only_url(url),
-        }));
+        self.entry(Ok(only_url(url)));
     }
 
     fn bad(&mut self, text: String, reason: String) {
-        let (number, line) = self.position();
-        self.found.push_back(Entry::Invalid(Invalid {
-            number,
-            line,
-            text: excerpt(&text, EXCERPT).to_owned(),
-            reason,
-        }));
+        let text = excerpt(&text, EXCERPT).to_owned();
+        self.entry(Err(Bad { text, reason }));
     }
 
-    /// The number and the line of the next entry. A sitemap has no lines, so the line is the position of the entry
-    /// among those of all sitemaps.
-    fn position(&mut self) -> (u64, u64) {
+    /// A sitemap has no lines, so the line is the position of the entry among those of all sitemaps.
+    fn entry(&mut self, held: Held) {
+        self.found.push_back(Entry {
+            number: self.number,
+            line: self.number + 1,
+            held,
+        });
         self.number += 1;
-        (self.number - 1, self.number)
     }
 }
 

@@ -42,7 +42,7 @@ impl Driver<'_> {
             if unless_taken_over(self.folder, part.number, part.attempt, finished)?.is_none() {
                 self.writer.close(part.number);
                 self.gone(part.number);
-                self.shared.supply.left(part.number);
+                self.shared.supply.lock().left(part.number);
                 continue;
             }
             self.finishing.insert(part.number, part.tally.clone());
@@ -82,7 +82,7 @@ impl Driver<'_> {
             }
             self.close_early(part)?;
             self.gone(number);
-            self.shared.supply.left(number);
+            self.shared.supply.lock().left(number);
             self.parts_done += u64::from(is_done);
         }
         Ok(())
@@ -105,15 +105,15 @@ impl Driver<'_> {
     pub(super) fn leave_lost(&mut self) -> Result<()> {
         let supply = &self.shared.supply;
         self.announced.retain(|announced| {
-            let is_lost = supply.standing(announced.part) == Standing::Lost;
+            let is_lost = supply.lock().standing(announced.part) == Standing::Lost;
             if is_lost {
-                supply.left(announced.part);
+                supply.lock().left(announced.part);
             }
             !is_lost
         });
         let mut index = 0;
         while let Some(part) = self.open.get_mut(index) {
-            let standing = self.shared.supply.standing(part.number);
+            let standing = self.shared.supply.lock().standing(part.number);
             part.is_silent = standing != Standing::Held || part.leaves_at.is_some();
             if standing != Standing::Lost {
                 index += 1;
@@ -122,7 +122,7 @@ impl Driver<'_> {
             let part = self.open.remove(index);
             let number = part.number;
             self.close_early(part)?;
-            self.shared.supply.left(number);
+            self.shared.supply.lock().left(number);
             self.say(format!(
                 "part {number} is left to whoever gets it next: its lease is over"
             ));

@@ -198,7 +198,7 @@ impl<'a> Driver<'a> {
             let idle = self.open.is_empty()
                 && self.announced.is_empty()
                 && self.finishing.is_empty()
-                && self.shared.supply.is_over();
+                && self.shared.supply.lock().is_over();
             if idle || is_stopping && self.flights.count() == 0 && self.finishing.is_empty() {
                 return Ok(());
             }
@@ -237,7 +237,7 @@ impl<'a> Driver<'a> {
                     true => self.ended.tally.add(&tally),
                     false => self.gone(number),
                 }
-                self.shared.supply.left(number);
+                self.shared.supply.lock().left(number);
                 self.parts_done += 1;
             }
         }
@@ -285,8 +285,9 @@ impl<'a> Driver<'a> {
         self.batch.abort();
         self.report();
         self.ended.matches = self.keeper.matches();
-        self.ended.is_over =
-            self.open.is_empty() && self.announced.is_empty() && self.shared.supply.is_over();
+        self.ended.is_over = self.open.is_empty()
+            && self.announced.is_empty()
+            && self.shared.supply.lock().is_over();
         let reports = self.writer.end();
         driven?;
         for report in reports {

@@ -1,8 +1,6 @@
 //! The next page of an input: queued at its host, behind what waits there.
 
-use crate::record::Outcome;
-use crate::record::Way;
-use crate::request::Rendered;
+use crate::record::{Outcome, Way};
 use crate::run::line::Unsent;
 use crate::run::part::{Pending, Unfollowed};
 use crate::segment::Pages;
@@ -11,14 +9,7 @@ use super::{Driver, Flight};
 
 impl Driver<'_> {
     /// Queues the next page of an input whose last page has its record.
-    pub(super) fn follow_page(
-        &mut self,
-        flight: Flight,
-        index: usize,
-        onward: Way,
-        pages: Pages,
-        rendered: &Rendered<'_>,
-    ) {
+    pub(super) fn follow_page(&mut self, flight: Flight, index: usize, onward: Way, pages: Pages) {
         let pending = Pending {
             pages: Some(Box::new(pages)),
             attempts: 0,
@@ -27,7 +18,7 @@ impl Driver<'_> {
             ..flight.pending
         };
         let part = &mut self.open[index];
-        let followed = part.follow(pending, onward, rendered, &mut self.records);
+        let followed = part.follow(pending, onward, &self.maker, &mut self.records);
         let Err(unfollowed) = followed else {
             return;
         };
@@ -37,14 +28,10 @@ impl Driver<'_> {
             Unfollowed::Refused(why) => why,
             Unfollowed::OtherPart(onward) => format!("{} is of another part", onward.url),
         };
-        let (outcome, why) = (Outcome::Skipped, &*why);
-        let (unsent, sent) = (Unsent { outcome, why }, pending.sent());
-        part.unsent(
-            &mut self.records,
-            &pending.planned,
-            Some(rendered),
-            unsent,
-            &sent,
-        );
+        let unsent = Unsent {
+            outcome: Outcome::Skipped,
+            why: &why,
+        };
+        part.leave_out(&pending, unsent, &self.maker, &mut self.records);
     }
 }

@@ -13,7 +13,7 @@ use crate::request::Rendered;
 use crate::robots::Robots;
 use crate::run::hosts::{HostSign, Next};
 use crate::run::limits::{Common, PartLimits};
-use crate::run::line::{Sent, Unsent};
+use crate::run::line::Unsent;
 use crate::run::part::{OpenPart, Pending, Reading};
 use crate::run::reasons::{Seen, unsent};
 use crate::run::supply::worker_name;
@@ -148,19 +148,11 @@ impl Driver<'_> {
         if pending.is_robots {
             return part.skip_robots(host);
         }
-        let rendered = self.maker.render(&pending.planned.held);
         let seen = match part.hosts.is_gated(host) {
             true => Seen::NoRobots,
             false => Seen::GivenUp(part.hosts.last(host).unwrap_or(HostSign::Badly)),
         };
-        let (planned, rendered) = (&pending.planned, rendered.as_ref().ok());
-        part.unsent(
-            &mut self.records,
-            planned,
-            rendered,
-            unsent(seen),
-            &pending.sent(),
-        );
+        part.leave_out(pending, unsent(seen), &self.maker, &mut self.records);
     }
 
     /// Takes on another part, or announces that it will; false if there is none, or there are enough.
@@ -175,7 +167,7 @@ impl Driver<'_> {
         if self.open.len() + self.announced.len() >= self.shared.most_open {
             return Ok(false);
         }
-        let Some(number) = self.shared.supply.next() else {
+        let Some(number) = self.shared.supply.lock().next() else {
             return Ok(false);
         };
         self.plan.part(number)?;
@@ -211,7 +203,7 @@ impl Driver<'_> {
     fn done_elsewhere(&mut self, number: u32) {
         self.parts_done += 1;
         self.ended.elsewhere.push(number);
-        self.shared.supply.left(number);
+        self.shared.supply.lock().left(number);
     }
 
     /// Divides the memory for waiting inputs among all groups of hosts that are read side by side.
@@ -338,19 +330,13 @@ impl Driver<'_> {
             let rules = Robots::allow_all();
             return part.heed(flight.host, rules, &self.maker, &mut self.records);
         }
-        let rendered = self.maker.render(&flight.pending.planned.held);
-        let (planned, rendered) = (&flight.pending.planned, rendered.as_ref().ok());
-        // This try was counted when it began.
-        let sent = flight.pending.sent();
-        let sent = Sent {
-            attempts: sent.attempts.saturating_sub(1),
-            ..sent
-        };
         let unsent = Unsent {
             outcome: Outcome::Invalid,
             why: reason,
         };
-        part.unsent(&mut self.records, planned, rendered, unsent, &sent);
+        let mut pending = flight.pending;
+        pending.attempts = pending.attempts.saturating_sub(1);
+        part.leave_out(&pending, unsent, &self.maker, &mut self.records);
     }
 
     /// Frees a slot: what was in it, and where its part is, if that is still worked on.

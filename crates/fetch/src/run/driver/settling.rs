@@ -1,5 +1,7 @@
 //! Settles a request that is not sent again: follows its redirect, or writes its record and queues its next page.
 
+use std::borrow::Cow;
+use std::io;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
@@ -9,15 +11,16 @@ use super::closing::unless_taken_over;
 use super::{Driver, Flight};
 use crate::error::Result;
 use crate::plan::Way;
-use crate::record::Outcome;
+use crate::record::{Ending, Outcome};
 use crate::request::{RedirectLimits, Rendered, Step, Unfetched, step};
 use crate::run::keep::{Arrived, Keeper};
-use crate::run::line::{KeptResponse, RecordWriter, Tried, TriedRequest};
+use crate::run::line::{self, RecordWriter, Tried, TriedRequest};
 use crate::run::pages::Following;
 use crate::run::part::{OpenPart, Pending, Unfollowed};
 use crate::run::recorded::{Risk, recorded};
 use crate::run::unrequested::Refusal;
 use crate::segment::Pages;
+use crate::sink::Sink;
 use crate::take::{Alone, LARGE};
 
 /// The fate of a response's body.
@@ -106,12 +109,8 @@ impl Driver<'_> {
             outcome,
             body,
         } = last;
-        let rendered = self.maker.render(&flight.pending.planned.held);
-        let Ok(rendered) = rendered.map(Rendered::into_owned) else {
-            return Ok(());
-        };
         let part = &mut self.open[index];
-        let followed = part.follow(flight.pending, onward, &rendered, &mut self.records);
+        let followed = part.follow(flight.pending, onward, &self.maker, &mut self.records);
         let Err(unfollowed) = followed else {
             return Ok(());
         };
@@ -121,12 +120,14 @@ impl Driver<'_> {
             Unfollowed::OtherPart(onward) => {
                 let attempts = pending.attempts;
                 let way = Way { attempts, ..onward };
-                let request = TriedRequest {
-                    planned: &pending.planned,
-                    rendered: &rendered,
-                    tried: &tried,
-                };
-                leave_to_others(part, &mut self.records, &request, outcome, &way);
+                if let Ok(rendered) = self.maker.render(&pending.planned.held) {
+                    let request = TriedRequest {
+                        planned: &pending.planned,
+                        rendered: &rendered,
+                        tried: &tried,
+                    };
+                    leave_to_others(part, &mut self.records, &request, outcome, &way);
+                }
                 return Ok(());
             }
         }
@@ -161,19 +162,15 @@ impl Driver<'_> {
             request,
             outcome,
             refused,
-            risk: match () {
-                () if flight.pending.has_acted() => Risk::HasActed,
-                () if flight.may_repeat || is_unsent(outcome) => Risk::None,
-                () => Risk::MayHaveActed,
-            },
+            risk: risk(&flight, outcome),
             following: following.as_ref(),
         };
         let part = &mut self.open[index];
         let kept = write(part, &mut self.records, &self.keeper, &settled, last.body);
         if let (Ok(true), Some(Following::Page(onward)), Some(pages)) = (&kept, following, pages) {
             if part.has_host_of(&onward.url) {
-                let rendered = rendered.into_owned();
-                self.follow_page(flight, index, onward, pages, &rendered);
+                drop(rendered);
+                self.follow_page(flight, index, onward, pages);
             } else {
                 // In the same frame as the record of the page, so that no crash comes between them.
                 leave_to_others(part, &mut self.records, &request, outcome, &onward);
@@ -206,6 +203,17 @@ fn is_response(pending: &Pending, rendered: &Rendered<'_>, outcome: &hecaton::Ou
         !is_get && Redirect::becomes_get(response.status(), &rendered.method)
     };
     pending.has_acted() || outcome.as_ref().is_ok_and(becomes_get)
+}
+
+/// What sending a request again would repeat.
+fn risk(flight: &Flight, outcome: &hecaton::Outcome) -> Risk {
+    if flight.pending.has_acted() {
+        Risk::HasActed
+    } else if flight.may_repeat || is_unsent(outcome) {
+        Risk::None
+    } else {
+        Risk::MayHaveActed
+    }
 }
 
 /// Whether nothing of a request was sent.
@@ -244,43 +252,8 @@ fn leave_to_others(
 ) {
     if let Ok(response) = outcome {
         let out = part.record(Outcome::Onward, false);
-        records.onward(out, request, response, way);
+        records.tried(out, request, line::onward(request, response, way));
     }
-}
-
-/// Writes the record of a response whose body came whole. Returns whether another page follows it.
-fn write_whole(
-    part: &mut OpenPart,
-    records: &mut RecordWriter,
-    keeper: &Keeper,
-    settled: &Settled<'_>,
-    arrived: Arrived,
-) -> std::io::Result<bool> {
-    let (request, Ok(response)) = (&settled.request, settled.outcome) else {
-        return Ok(false);
-    };
-    let mut kept = keeper.keep(&mut part.sink, request, response, arrived)?;
-    if !kept.ok {
-        kept.why = request.tried.unfollowed.clone().or(kept.why);
-    }
-    let unfetched = follow(&mut kept, settled.following);
-    let is_followed = kept.next.is_some();
-    kept.outcome = recorded(Outcome::Response, kept.ok, settled.risk);
-    if kept.outcome == Outcome::Unknown && kept.why.is_none() {
-        kept.why = Some("the result that a 303 led to is not good".to_owned());
-    }
-    let out = match is_followed {
-        true => part.page(),
-        false => part.record(kept.outcome, kept.ok),
-    };
-    let tried = &Tried {
-        location: unfetched.or_else(|| request.tried.location.clone()),
-        unfollowed: None,
-        ..*request.tried
-    };
-    let request = &TriedRequest { tried, ..*request };
-    records.response(out, request, response, kept);
-    Ok(is_followed)
 }
 
 /// Writes the record of a request. Returns whether another page follows it.
@@ -290,54 +263,71 @@ fn write(
     keeper: &Keeper,
     settled: &Settled<'_>,
     body: Stored,
-) -> std::io::Result<bool> {
-    let request = &settled.request;
-    let failed = recorded(Outcome::Error, false, settled.risk);
-    match (settled.outcome, settled.refused) {
-        (Ok(response), Some(why)) => {
-            let out = part.record(Outcome::Error, false);
-            records.refused(out, request, response, "redirect", why);
-        }
-        (Ok(response), None) => match body {
-            Stored::Whole(arrived) => return write_whole(part, records, keeper, settled, arrived),
-            Stored::Refused(Refusal { kind, why, .. }) if failed == Outcome::Error => {
-                let out = part.record(failed, false);
-                records.refused(out, request, response, kind, &why);
-            }
-            Stored::Refused(Refusal { kind, why, .. }) => {
-                let out = part.record(failed, false);
-                records.acted(out, request, response, &format!("{kind}: {why}"));
-            }
-            Stored::Unchanged(ok) => {
-                keeper.revisit(&mut part.sink, request, response)?;
-                let out = part.record(Outcome::Unchanged, ok);
-                records.unchanged(out, request, response, ok);
-            }
-        },
-        // The server may have acted on the request. It is not recorded as an error, because `again` sends errors by
-        // default.
-        (Err(error), _) if failed == Outcome::Unknown => {
-            let out = part.record(failed, false);
-            records.unknown(out, request, error);
-        }
-        (Err(error), _) => {
-            let out = part.record(failed, false);
-            records.error(out, request, error);
-        }
-    }
-    Ok(false)
+) -> io::Result<bool> {
+    let ending = ending(&mut part.sink, keeper, settled, body)?;
+    let (is_followed, ok) = (ending.more, ending.ok == Some(true));
+    let out = match is_followed {
+        true => part.page(),
+        false => part.record(ending.outcome, ok),
+    };
+    records.tried(out, &settled.request, ending);
+    Ok(is_followed)
 }
 
-/// Notes the page that follows, and returns the URL of one that is not fetched. A response that is not good is the last
-/// page, even if it names a next one.
-fn follow(kept: &mut KeptResponse<'_>, following: Option<&Following>) -> Option<String> {
-    match following.filter(|_| kept.ok)? {
-        Following::Page(onward) => kept.next = Some(onward.clone()),
-        Following::Refused(page) => {
-            (kept.ok, kept.why) = (false, Some(page.why.clone()));
-            return page.url.clone();
+/// What is recorded of a request, whose body is stored.
+fn ending<'a>(
+    sink: &mut Sink,
+    keeper: &'a Keeper,
+    settled: &Settled<'a>,
+    body: Stored,
+) -> io::Result<Ending<'a>> {
+    let request = &settled.request;
+    let failed = recorded(Outcome::Error, false, settled.risk);
+    let response = match (settled.outcome, settled.refused) {
+        (Ok(response), None) => response,
+        (Ok(response), Some(why)) => {
+            let (outcome, why) = (Outcome::Error, why.into());
+            let ending = line::of_no_use(request, response, outcome, "redirect", why);
+            return Ok(ending);
         }
-        Following::Nothing => {}
+        (Err(error), _) => return Ok(line::of_error(request, error, failed)),
+    };
+    match body {
+        Stored::Whole(arrived) => {
+            let ending = keeper.keep(sink, request, response, arrived)?;
+            Ok(followed(ending, settled))
+        }
+        Stored::Refused(Refusal { kind, why, .. }) => {
+            Ok(line::of_no_use(request, response, failed, kind, why.into()))
+        }
+        Stored::Unchanged(ok) => {
+            keeper.revisit(sink, request, response)?;
+            let outcome = Outcome::Unchanged;
+            Ok(line::without_body(request, response, outcome, ok))
+        }
     }
-    None
+}
+
+/// The record of a response whose body came whole, with what follows it. One that is not good is the last page, even if
+/// it names a next one.
+fn followed<'a>(mut ending: Ending<'a>, settled: &Settled<'a>) -> Ending<'a> {
+    let mut ok = ending.ok == Some(true);
+    if !ok {
+        let unfollowed = settled.request.tried.unfollowed.as_deref();
+        ending.why = unfollowed.map(Cow::Borrowed).or(ending.why);
+    }
+    match settled.following.filter(|_| ok) {
+        Some(Following::Page(onward)) => (ending.more, ending.onward) = (true, Some(onward)),
+        Some(Following::Refused(page)) => {
+            (ok, ending.why) = (false, Some(Cow::Borrowed(&*page.why)));
+            ending.location = page.url.as_deref().or(ending.location);
+        }
+        Some(Following::Nothing) | None => {}
+    }
+    ending.ok = Some(ok);
+    ending.outcome = recorded(Outcome::Response, ok, settled.risk);
+    if ending.outcome == Outcome::Unknown && ending.why.is_none() {
+        ending.why = Some("the result that a 303 led to is not good".into());
+    }
+    ending
 }

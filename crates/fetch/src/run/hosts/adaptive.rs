@@ -13,7 +13,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::health::Span;
+use super::terms::{Sign, Span};
 
 /// The first rate of a host, in requests a second.
 const FIRST: f64 = 1.0;
@@ -36,17 +36,6 @@ const RISEN: f64 = 2.0;
 
 /// See [`RISEN`]: the noise of a fast host is none.
 const SLACK: f64 = 0.1;
-
-/// How a request ended, as the rate sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
-    /// With a good response.
-    Good,
-    /// With a failure that may have other reasons than the rate.
-    Failed,
-    /// The host said that it is overrun.
-    Overrun,
-}
 
 /// A rate that adapts.
 #[derive(Clone, Debug)]

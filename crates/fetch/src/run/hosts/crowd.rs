@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use super::health::Span;
+use super::terms::Span;
 
 /// The share of each new end in the recent ones.
 const WEIGHT: f64 = 1.0 / 16.0;

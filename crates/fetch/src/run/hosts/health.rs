@@ -5,11 +5,13 @@
 //! A request that began before the host's last rest or pause began says nothing new about it, however late it ends.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
+
 use super::crowd::Crowd;
-use super::host::{HostSign, Limits};
+use super::terms::{HostSign, Limits, Span};
 
 /// The longest pause of a host that says that it is overrun, but not for how long.
 const LONGEST_GUESS: Duration = Duration::from_secs(60);
@@ -35,15 +37,6 @@ pub enum Change {
     GivenUp(Duration),
     /// The host sent a 429 or 503. It pauses for so long, as its `Retry-After` says if it had one.
     Paused(Duration, Option<Duration>),
-}
-
-/// When a request began, and when it ended.
-#[derive(Clone, Copy, Debug)]
-pub struct Span {
-    /// When it began.
-    pub begun: Instant,
-    /// When it ended.
-    pub ended: Instant,
 }
 
 /// How it stands with a host.
@@ -242,7 +235,7 @@ pub(super) struct SharedHealth(Arc<Mutex<Health>>);
 
 impl SharedHealth {
     pub fn get(&self) -> MutexGuard<'_, Health> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -260,7 +253,7 @@ struct Known {
 impl Healths {
     /// The health of a host.
     pub(super) fn of(&self, name: &str) -> SharedHealth {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         if let Some(health) = known.hosts.get(name).and_then(Weak::upgrade) {
             return SharedHealth(health);
         }

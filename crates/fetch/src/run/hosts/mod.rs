@@ -10,6 +10,7 @@ mod crowd;
 mod health;
 mod host;
 mod queue;
+mod terms;
 mod view;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -18,9 +19,10 @@ use std::time::{Duration, Instant};
 
 use foldhash::fast::FixedState;
 
-pub use self::health::{Change, Healths, Span, usual_pause};
+pub use self::health::{Change, Healths, usual_pause};
+pub use self::host::Gate;
 use self::host::HostState;
-pub use self::host::{Gate, HostSign, Limits};
+pub use self::terms::{HostSign, Limits, Span};
 pub use self::view::HostView;
 use super::bandwidth::Bandwidth;
 

@@ -23,7 +23,7 @@ use crate::error::Result;
 use crate::host::{Host, LastHost};
 use crate::plan::{Folder, Index, Part, Plan, Planned};
 use crate::record::Outcome;
-use crate::request::Rendered;
+use crate::request::{Maker, Rendered};
 use crate::segment::{Claim, Counted, Lines, Tally, Unfinished};
 use crate::sink::{Partials, Sink};
 
@@ -176,7 +176,7 @@ impl OpenPart {
     }
 
     /// Writes the record of an input of which nothing is sent, or nothing more, and why.
-    pub fn unsent(
+    fn unsent(
         &mut self,
         writer: &mut RecordWriter,
         planned: &Planned,
@@ -189,6 +189,19 @@ impl OpenPart {
         }
         let lines = self.record(unsent.outcome, false);
         writer.unsent(lines, planned, rendered, unsent, sent);
+    }
+
+    /// Writes the record of an input whose next request is not sent.
+    pub fn leave_out(
+        &mut self,
+        pending: &Pending,
+        unsent: Unsent<'_>,
+        maker: &Maker,
+        writer: &mut RecordWriter,
+    ) {
+        let rendered = maker.render(&pending.planned.held);
+        let (planned, rendered) = (&pending.planned, rendered.as_ref().ok());
+        self.unsent(writer, planned, rendered, unsent, &pending.sent());
     }
 
     /// Counts a record; where its line goes.

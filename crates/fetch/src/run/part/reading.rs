@@ -192,15 +192,14 @@ impl OpenPart {
         };
         let rules = reached.rules.as_deref();
         let forbidden = rules.and_then(|rules| self.forbids(rules, url));
-        let forbidden = forbidden.map(|unsent| (unsent, rendered.into_owned()));
+        drop(rendered);
         let mut pending = match (pages, way) {
             (Some(pages), Some(way)) => Pending::at_page(pages, way, planned, cursor),
             (_, way) => Pending::on(way, planned, cursor),
         };
         pending.is_intended = has_acted;
-        if let Some((unsent, rendered)) = forbidden {
-            let (planned, sent) = (&pending.planned, pending.sent());
-            return self.unsent(reading.writer, planned, Some(&rendered), unsent, &sent);
+        if let Some(unsent) = forbidden {
+            return self.leave_out(&pending, unsent, reading.maker, reading.writer);
         }
         pending.is_own = reached.is_own;
         self.queue(reached.host, pending);
@@ -292,7 +291,7 @@ impl OpenPart {
         &mut self,
         mut pending: Pending,
         onward: Way,
-        rendered: &Rendered<'_>,
+        maker: &Maker,
         writer: &mut RecordWriter,
     ) -> std::result::Result<(), Box<(Pending, Unfollowed)>> {
         let url = &onward.url;
@@ -303,9 +302,9 @@ impl OpenPart {
         if !self.index.has(name) {
             return Err(Box::new((pending, Unfollowed::OtherPart(onward))));
         }
-        let here = pending.onward.as_ref();
+        let here = url_of(&pending, &maker.render(&pending.planned.held)).to_owned();
         let from = Some(Referrer {
-            url: here.map_or(&*rendered.url, |earlier| &earlier.url),
+            url: &here,
             is_own: pending.is_own,
         });
         let reached = match self.host(url, from, pending.cursor) {
@@ -315,8 +314,7 @@ impl OpenPart {
         let rules = reached.rules.as_deref();
         if let Some(unsent) = rules.and_then(|rules| self.forbids(rules, url)) {
             pending.onward = Some(Box::new(onward));
-            let (planned, sent) = (&pending.planned, pending.sent());
-            self.unsent(writer, planned, Some(rendered), unsent, &sent);
+            self.leave_out(&pending, unsent, maker, writer);
             return Ok(());
         }
         pending.lead_to(onward, reached.is_own);
@@ -326,5 +324,17 @@ impl OpenPart {
             Some(_) => self.queue_first(reached.host, pending),
         }
         Ok(())
+    }
+}
+
+/// The URL of the next request; empty if the input is none.
+pub(super) fn url_of<'a>(
+    pending: &'a Pending,
+    rendered: &'a std::result::Result<Rendered<'_>, String>,
+) -> &'a str {
+    match (&pending.onward, rendered) {
+        (Some(onward), _) => &onward.url,
+        (None, Ok(rendered)) => &rendered.url,
+        (None, Err(_)) => "",
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::reading::url_of;
 use super::{OpenPart, Pending, Reading};
 use crate::plan::Content;
 use crate::record::Way;
@@ -169,20 +170,11 @@ impl OpenPart {
         for pending in waited {
             self.groups.left(&pending);
             let rendered = maker.render(&pending.planned.held);
-            let url = match (&pending.onward, &rendered) {
-                (Some(onward), _) => &onward.url,
-                (None, Ok(rendered)) => &*rendered.url,
-                (None, Err(_)) => "",
-            };
-            match self.forbids(rules, url) {
-                Some(unsent) => {
-                    let (planned, rendered) = (&pending.planned, rendered.as_ref().ok());
-                    self.unsent(writer, planned, rendered, unsent, &pending.sent());
-                }
-                None => {
-                    drop(rendered);
-                    self.queue(host, pending);
-                }
+            let forbidden = self.forbids(rules, url_of(&pending, &rendered));
+            drop(rendered);
+            match forbidden {
+                Some(unsent) => self.leave_out(&pending, unsent, maker, writer),
+                None => self.queue(host, pending),
             }
         }
     }

@@ -55,7 +55,7 @@ pub fn export(
     format: TableFormat,
     path: &Path,
 ) -> Result<Exported> {
-    check(format)?;
+    format.check()?;
     let refused = |error: io::Error| at("write", path)(error);
     let draft = Draft::begin(path).map_err(refused)?;
     let learned = learned(folder, items)?;
@@ -160,19 +160,6 @@ fn table(
         #[cfg(not(feature = "parquet"))]
         TableFormat::Parquet => return Err(io::ErrorKind::Unsupported.into()),
     })
-}
-
-/// Refuses a form that this build cannot write.
-///
-/// # Errors
-/// How to get a build that can.
-pub fn check(format: TableFormat) -> Result<()> {
-    match format {
-        TableFormat::Parquet if cfg!(not(feature = "parquet")) => Err(Error::usage(
-            "this build cannot write Parquet: run `bin/setup fetch`, or build with `--features parquet`; CSV needs neither",
-        )),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

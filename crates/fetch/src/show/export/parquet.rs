@@ -213,7 +213,7 @@ mod tests {
 
     use super::super::tests::{layout, records};
     use super::*;
-    use crate::input::{Entry, Inputs, Source};
+    use crate::input::{Inputs, Source};
     use crate::python::python;
 
     #[test]
@@ -227,12 +227,10 @@ mod tests {
         table.finish().unwrap();
         let rows: Vec<_> = Inputs::open(vec![Source::Path(path)], None)
             .unwrap()
-            .map(|entry| match entry.unwrap() {
-                Entry::Input(input) => input,
-                Entry::Invalid(bad) => panic!("{bad:?}"),
-            })
+            .map(Result::unwrap)
             .collect();
         assert_eq!(rows.len(), 3);
+        let held = |row: usize| rows[row].held.as_ref().unwrap();
         for (name, value) in [
             ("sku", "a,\"1\"\n"),
             ("input_status", "in"),
@@ -242,19 +240,15 @@ mod tests {
             ("tags", "[\"a\"]"),
             ("body", "h\u{e9}"),
         ] {
-            assert_eq!(
-                rows[0].columns.get(name).map(String::as_str),
-                Some(value),
-                "{name}"
-            );
+            assert_eq!(held(0).get(name).map(String::as_str), Some(value), "{name}");
         }
         assert!(
-            rows[0].columns["at"].starts_with("2026-11-22 08:00:00"),
+            held(0)["at"].starts_with("2026-11-22 08:00:00"),
             "{}",
-            rows[0].columns["at"]
+            held(0)["at"]
         );
-        assert_eq!(rows[1].columns.get("status"), None);
-        assert_eq!(rows[1].columns["error"], "timeout");
+        assert_eq!(held(1).get("status"), None);
+        assert_eq!(held(1)["error"], "timeout");
         assert_eq!((rows[2].number, rows[2].line), (2, 3));
     }
 

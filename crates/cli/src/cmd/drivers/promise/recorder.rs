@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
+use parking_lot::Mutex;
 
 /// Longest line and longest body that are read.
 const LONGEST: u64 = 64 << 10;
@@ -65,7 +66,7 @@ impl Recorder {
 
     /// All requests so far.
     pub(super) fn take(&self) -> Vec<Recorded> {
-        std::mem::take(&mut *self.requests.lock().expect("no thread panics"))
+        std::mem::take(&mut *self.requests.lock())
     }
 }
 
@@ -86,7 +87,7 @@ fn serve(stream: TcpStream, requests: &Mutex<Vec<Recorded>>) -> io::Result<()> {
             output.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
         request.body = body(&mut input, &request)?;
-        requests.lock().expect("no thread panics").push(request);
+        requests.lock().push(request);
         output.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")?;
     }
     Ok(())

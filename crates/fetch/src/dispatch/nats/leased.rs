@@ -1,9 +1,10 @@
 //! State that a worker's run and its NATS session share: parts go one way, notices the other.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use async_nats::Subject;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -63,7 +64,7 @@ impl Board {
 
     /// Locked; nobody keeps it for long.
     pub fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.lock()
     }
 }
 

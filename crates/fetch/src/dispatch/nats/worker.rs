@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+use super::WorkerOptions;
 use super::lease::Times;
 use super::leased::{Board, LeasedParts, Notice};
 use super::server::shown;
@@ -17,18 +18,6 @@ use crate::start::Started;
 
 /// The default length of a lease.
 const LEASE: Duration = Duration::from_secs(30);
-
-/// The options of a worker.
-pub struct WorkerOptions {
-    /// The server.
-    pub url: String,
-    /// Most parts at once.
-    pub most: usize,
-    /// How many threads; see [`Options::threads`].
-    pub threads: Option<usize>,
-    /// Send requests again that may have been sent already.
-    pub resend_unknown: bool,
-}
 
 /// Connects to NATS, in a thread of its own.
 fn begin_session(

@@ -6,6 +6,7 @@ use async_nats::ConnectOptions;
 use async_nats::jetstream::{self, context::PublishErrorKind};
 use uuid::Uuid;
 
+use super::Enqueued;
 use super::server::{Queue, connect, innermost, shown};
 use crate::error::{Error, Result};
 use crate::start::Started;
@@ -15,17 +16,6 @@ const TRIES: u32 = 5;
 
 /// How long to wait for a reply of the server.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// The result of `enqueue`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Enqueued {
-    /// Parts that are in the queue now and were not before.
-    pub new: u64,
-    /// Parts that were in it, or are worked on.
-    pub known: u64,
-    /// Parts that are done.
-    pub done: u64,
-}
 
 /// Publishes the parts of a job that are not done. A worker that is silent for `lease` loses its parts.
 ///

@@ -127,7 +127,7 @@ impl Session {
     fn is_all_done(&self) -> bool {
         let folder = &self.topic.folder;
         match Plan::load(folder) {
-            Ok(Some(now)) => now.undone(folder).next().is_none(),
+            Ok(Some(now)) => now.is_done(folder),
             Ok(None) => folder.is_merged(),
             Err(_) => false,
         }
@@ -196,7 +196,7 @@ impl Session {
             }
             Err(why) => {
                 // The queue of a job that is done is gone, and nobody misses it.
-                let is_missed = self.topic.plan.undone(&self.topic.folder).next().is_some();
+                let is_missed = !self.topic.plan.is_done(&self.topic.folder);
                 self.board.lock().trouble = is_missed.then(|| self.no_queue(&why));
                 sleep(self.times().again().max(Duration::from_millis(200))).await;
                 None

@@ -1,0 +1,155 @@
+//! A job in a folder.
+
+use std::sync::atomic::AtomicBool;
+
+use super::{Change, Finished, PartEnd, Place, run_one};
+use crate::again::{self, Choice, Chosen, Kept};
+use crate::error::Result;
+use crate::finish;
+use crate::job::Job;
+use crate::plan::Folder;
+use crate::run::{Observer, Options, Summary, tally};
+use crate::start::{self, Added, More, Started};
+
+impl Place for Folder {
+    fn shown(&self) -> String {
+        Folder::shown(self)
+    }
+
+    fn results_shown(&self) -> String {
+        self.results().display().to_string()
+    }
+
+    fn resume_with(&self) -> String {
+        format!("hecaton fetch -o {}", self.path().display())
+    }
+
+    fn plan_job(&self, job: Job) -> Result<Started> {
+        start::prepare(self.clone(), job)
+    }
+
+    fn load(&self) -> Result<Started> {
+        start::load(self.clone())
+    }
+
+    fn add(&self, more: More<'_>, change: Change<'_>) -> Result<(Started, Added)> {
+        finish::job(self)?;
+        start::add(self.clone(), more, change)
+    }
+
+    fn make_ready(
+        &self,
+        choice: Choice<'_>,
+        change: Change<'_>,
+        options: &Options,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        if matches!(choice, Choice::Damaged) {
+            return again::stand_in_for_lost_results(self);
+        }
+        let mut job = self.load()?.job;
+        change(&mut job);
+        finish::rounds(self, &job, options, stop, observer).map(drop)
+    }
+
+    fn again(&self, choice: Choice<'_>, change: Change<'_>) -> Result<Chosen<Started>> {
+        again::prepare(self, choice, change)
+    }
+
+    fn finish(
+        &self,
+        started: Started,
+        options: &Options,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<Finished> {
+        let mut summary = started.run(options, stop, observer)?;
+        let job = started.job.clone();
+        drop(started);
+        let made = finish::rounds(self, &job, options, stop, observer)?;
+        let made = made.unwrap_or_default();
+        let whole = self.load()?;
+        summary.tally = tally(self, &whole.plan)?;
+        let products = made.tables.iter().chain(&made.page);
+        Ok(Finished {
+            summary,
+            results: self.results_shown(),
+            products: products.map(|path| path.display().to_string()).collect(),
+            whole,
+        })
+    }
+
+    fn finish_round(
+        &self,
+        mut round: Started,
+        options: &Options,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<(Finished, Kept)> {
+        let (summary, kept) = again::run(self, &mut round, options, stop, observer)?;
+        finish::rounds(self, &round.job, options, stop, observer)?;
+        let finished = Finished {
+            summary,
+            results: self.results_shown(),
+            products: Vec::new(),
+            whole: self.load()?,
+        };
+        Ok((finished, kept))
+    }
+
+    fn whole(&self) -> Result<Started> {
+        self.load()
+    }
+
+    fn for_workers(&self) -> Result<Started> {
+        finish::job(self)?;
+        finish::parts(self)?;
+        let job = self.load()?;
+        Ok(again::current(self)?.unwrap_or(job))
+    }
+
+    fn run_part(
+        &self,
+        options: &Options,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+    ) -> Result<PartEnd> {
+        let summary = run_one(&self.for_workers()?, options, stop, observer)?;
+        finish::last(self)?;
+        let is_ours = |part| !summary.elsewhere.contains(part);
+        Ok(match options.parts.iter().all(is_ours) {
+            true => PartEnd::Ran(summary),
+            false => PartEnd::Elsewhere,
+        })
+    }
+
+    fn work(
+        &self,
+        started: &Started,
+        worker: &mut dyn FnMut(&Started) -> Result<Summary>,
+    ) -> Result<Option<Summary>> {
+        let summary = worker(started)?;
+        finish::last(self)?;
+        Ok(Some(summary))
+    }
+
+    fn report(&self) -> Result<String> {
+        finish::parts(self)?;
+        finish::report(self).map(|page| page.display().to_string())
+    }
+
+    fn gather(&self) -> Result<Folder> {
+        // A folder that may only be read is read as it is.
+        let _ = finish::parts(self);
+        Ok(self.clone())
+    }
+
+    fn glance(&self) -> Result<Folder> {
+        self.gather()
+    }
+
+    fn refresh(&self, _: &Folder) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! What hosts are held to, and what is seen of the requests to them.
+
+use std::time::{Duration, Instant};
+
+/// The limits of every host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Most in flight to a host of this machine or a private network.
+    pub own: usize,
+    /// Most in flight to a host of others.
+    pub foreign: usize,
+    /// The time between two starts to one of our own.
+    pub own_interval: Duration,
+    /// The time between two starts to one of others.
+    pub foreign_interval: Duration,
+    /// Failures in a row that open the breaker; 0 for never.
+    pub breaker: u32,
+    /// The first rest.
+    pub cooldown: Duration,
+    /// Most probes of a host that rests, if there is a limit.
+    pub probes: Option<u32>,
+    /// Whether the rate of each host follows what it can do, below its interval.
+    pub adapts: bool,
+    /// How many shards share each host.
+    pub shards: u32,
+    /// Where in each interval this part's starts are, from 0 to 1: the shards of a host take turns.
+    pub turn: f64,
+    /// How long a host may be down before it is given up.
+    pub wait_out: Duration,
+    /// Tries again as a share of requests.
+    pub retry_budget: f64,
+    /// The longest pause that `Retry-After` can cause.
+    pub max_retry_after: Duration,
+}
+
+/// When a request began, and when it ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    /// When it began.
+    pub begun: Instant,
+    /// When it ended.
+    pub ended: Instant,
+}
+
+/// How a request ended, as its host's limits see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum HostSign {
+    /// With an answer: the host is up.
+    Well,
+    /// Without an answer.
+    Badly,
+    /// Without an answer, because its connection was refused or reset: it may be one too many.
+    Refused,
+    /// The host is up and overrun (429), and may have sent a `Retry-After`.
+    Overrun(Option<Duration>),
+    /// The host has no answer because it is overrun or down (503), and may have sent a `Retry-After`.
+    Unavailable(Option<Duration>),
+    /// In a way that says nothing about the host.
+    Unknown,
+}
+
+impl HostSign {
+    /// The sign that it gives to the host's adaptive rate.
+    pub fn sign(self) -> Sign {
+        match self {
+            HostSign::Well => Sign::Good,
+            HostSign::Badly | HostSign::Refused | HostSign::Unknown => Sign::Failed,
+            HostSign::Overrun(_) | HostSign::Unavailable(_) => Sign::Overrun,
+        }
+    }
+}
+
+/// How a request ended, as the rate sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// With a good response.
+    Good,
+    /// With a failure that may have other reasons than the rate.
+    Failed,
+    /// The host said that it is overrun.
+    Overrun,
+}
