@@ -76,10 +76,7 @@ fn test(scanner: &mut Scanner<'_>, names: &[&str], former: &[&str]) -> Parsed<Te
     }
     scanner.at += name.len();
     scanner.skip_spaces();
-    let sign = Comparison::SIGNS
-        .iter()
-        .find(|(sign, _)| scanner.sign(sign));
-    let Some((_, comparison)) = sign else {
+    let Some(comparison) = scanner.comparison() else {
         return Err(scanner.expected("==, !=, <, <=, > or >="));
     };
     scanner.skip_spaces();
@@ -91,7 +88,7 @@ fn test(scanner: &mut Scanner<'_>, names: &[&str], former: &[&str]) -> Parsed<Te
     scanner.skip_spaces();
     Ok(Test {
         name: name.to_owned(),
-        comparison: *comparison,
+        comparison,
         number: number.as_float(),
         is_share,
     })

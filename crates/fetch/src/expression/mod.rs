@@ -24,6 +24,7 @@ pub use number::Number;
 pub use value::Value;
 
 use logic::Logic;
+use scan::Scanner;
 use value::{Comparison, Literal, Pattern};
 
 /// An expression that was read.
@@ -69,7 +70,7 @@ pub struct ExpressionError {
 impl Expression {
     /// Reads an expression.
     pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
-        Logic::parse(text, &parse::test).map(Expression)
+        Logic::parse(text, &Scanner::test).map(Expression)
     }
 
     /// Whether it holds.

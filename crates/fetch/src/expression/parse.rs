@@ -5,51 +5,39 @@ use super::scan::Scanner;
 use super::value::{Comparison, Literal, Pattern};
 use super::{ExpressionError, Field, Test};
 
-struct Parser<'a, 's> {
-    scanner: &'s mut Scanner<'a>,
-}
-
-/// Reads one test of a record.
-pub(super) fn test(scanner: &mut Scanner<'_>) -> Parsed<Test> {
-    Parser { scanner }.test()
-}
-
-impl Parser<'_, '_> {
-    fn test(&mut self) -> Parsed<Test> {
+impl Scanner<'_> {
+    /// Reads one test of a record.
+    pub(super) fn test(&mut self) -> Parsed<Test> {
         let field = self.field()?;
-        self.scanner.skip_spaces();
-        let begin = self.scanner.at;
-        if self.scanner.keyword_and_spaces("matches") || self.scanner.keyword_and_spaces("contains")
-        {
+        self.skip_spaces();
+        let begin = self.at;
+        if self.keyword_and_spaces("matches") || self.keyword_and_spaces("contains") {
             if !field.is_text() {
-                self.scanner.at = begin;
+                self.at = begin;
                 return Err(self.expected("==, `and`, `or` or the end"));
             }
-            self.scanner.skip_spaces();
-            return match self.scanner.text[begin..].starts_with('m') {
-                true => self.pattern().map(|pattern| Test::Matches(field, pattern)),
+            self.skip_spaces();
+            return match self.text[begin..].starts_with('m') {
+                true => self.regex().map(|pattern| Test::Matches(field, pattern)),
                 false => self
                     .contained()
                     .map(|text| Test::Compare(field, Comparison::Contains, text)),
             };
         }
-        let sign = Comparison::SIGNS
-            .iter()
-            .find(|(sign, _)| self.scanner.sign(sign));
-        let Some((_, comparison)) = sign else {
-            return match self.scanner.rest().starts_with('=') {
+        let Some(comparison) = self.comparison() else {
+            return match self.rest().starts_with('=') {
                 true => Err(self.expected("== to compare")),
                 false => Ok(Test::Is(field)),
             };
         };
-        let literal = self.literal(&field, *comparison)?;
-        Ok(Test::Compare(field, *comparison, literal))
+        let literal = self.literal(&field, comparison)?;
+        Ok(Test::Compare(field, comparison, literal))
     }
 
     fn field(&mut self) -> Parsed<Field> {
-        let begin = self.scanner.at;
-        let word = self.scanner.word();
-        self.scanner.at += word.len();
+        let begin = self.at;
+        let word = self.word();
+        self.at += word.len();
         let field = match word {
             "header" => self
                 .name()?
@@ -57,7 +45,7 @@ impl Parser<'_, '_> {
             "column" => self.name()?.map(Field::Column),
             "taken" => self.name()?.map(Field::Taken),
             "json" => {
-                if !self.scanner.sign(":") {
+                if !self.sign(":") {
                     return Err(self.expected("a colon and a JSON pointer, as in json:/data/price"));
                 }
                 Some(Field::Json(self.pointer()?))
@@ -65,7 +53,7 @@ impl Parser<'_, '_> {
             word => self.plain(word)?,
         };
         field.ok_or_else(|| {
-            self.scanner.at = begin;
+            self.at = begin;
             let words: Vec<&str> = Field::words().collect();
             let words = words.join(", ");
             self.expected(&format!(
@@ -80,13 +68,13 @@ impl Parser<'_, '_> {
         let inner: Vec<&str> = Field::words()
             .filter_map(|it| it.strip_prefix(&*inside))
             .collect();
-        if inner.is_empty() || !self.scanner.sign(".") {
+        if inner.is_empty() || !self.sign(".") {
             return Ok(Field::plain(word));
         }
-        let second = self.scanner.word();
+        let second = self.word();
         match Field::plain(&[&inside, second].concat()) {
             Some(field) => {
-                self.scanner.at += second.len();
+                self.at += second.len();
                 Ok(Some(field))
             }
             None => Err(self.expected(&either(&inner))),
@@ -95,7 +83,7 @@ impl Parser<'_, '_> {
 
     /// `.name` or `['name']`.
     fn name(&mut self) -> Parsed<Option<String>> {
-        if self.scanner.sign(".") {
+        if self.sign(".") {
             let name = self
                 .scanner
                 .run(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
@@ -104,11 +92,11 @@ impl Parser<'_, '_> {
                 name => Ok(Some(name.to_owned())),
             };
         }
-        if !self.scanner.sign("[") {
+        if !self.sign("[") {
             return Err(self.expected("a dot and a name, or a name in brackets such as ['a name']"));
         }
-        match self.scanner.quoted()? {
-            Some(name) if self.scanner.sign("]") => Ok(Some(name)),
+        match self.quoted()? {
+            Some(name) if self.sign("]") => Ok(Some(name)),
             Some(_) => Err(self.expected("a closing ]")),
             None => Err(self.expected("a name in quotes")),
         }
@@ -116,26 +104,26 @@ impl Parser<'_, '_> {
 
     /// A JSON pointer, in quotes if there are spaces or signs in it.
     fn pointer(&mut self) -> Parsed<String> {
-        let begin = self.scanner.at;
-        let pointer = match self.scanner.quoted()? {
+        let begin = self.at;
+        let pointer = match self.quoted()? {
             Some(pointer) => pointer,
             None => {
                 let belongs = |c: char| !c.is_whitespace() && !"()=!<>'\"".contains(c);
-                self.scanner.run(belongs).to_owned()
+                self.run(belongs).to_owned()
             }
         };
         if !pointer.is_empty() && !pointer.starts_with('/') {
-            self.scanner.at = begin;
+            self.at = begin;
             return Err(self.expected("a JSON pointer, which begins with /"));
         }
         Ok(pointer)
     }
 
-    fn pattern(&mut self) -> Parsed<Pattern> {
-        let begin = self.scanner.at;
-        let (source, ignores_case) = self.scanner.pattern()?;
+    fn regex(&mut self) -> Parsed<Pattern> {
+        let begin = self.at;
+        let (source, ignores_case) = self.pattern()?;
         let pattern = Pattern::new(source, ignores_case).map_err(|error| {
-            self.scanner.at = begin;
+            self.at = begin;
             let error = error.to_string();
             let why = error
                 .lines()
@@ -144,29 +132,29 @@ impl Parser<'_, '_> {
                 .trim_start_matches("error: ");
             self.expected(&format!("a regular expression that can be read ({why})"))
         })?;
-        self.scanner.skip_spaces();
+        self.skip_spaces();
         Ok(pattern)
     }
 
     fn contained(&mut self) -> Parsed<Literal> {
-        let text = self.scanner.quoted()?;
+        let text = self.quoted()?;
         let text = text.ok_or_else(|| self.expected("a text in quotes such as 'in stock'"))?;
-        self.scanner.skip_spaces();
+        self.skip_spaces();
         Ok(Literal::Text(text))
     }
 
     fn literal(&mut self, field: &Field, comparison: Comparison) -> Parsed<Literal> {
-        self.scanner.skip_spaces();
-        let begin = self.scanner.at;
-        let literal = if let Some(text) = self.scanner.quoted()? {
+        self.skip_spaces();
+        let begin = self.at;
+        let literal = if let Some(text) = self.quoted()? {
             Literal::Text(text)
-        } else if self.scanner.keyword_and_spaces("true") {
+        } else if self.keyword_and_spaces("true") {
             Literal::Bool(true)
-        } else if self.scanner.keyword_and_spaces("false") {
+        } else if self.keyword_and_spaces("false") {
             Literal::Bool(false)
-        } else if self.scanner.keyword_and_spaces("null") {
+        } else if self.keyword_and_spaces("null") {
             Literal::Null
-        } else if let Some(number) = self.scanner.number() {
+        } else if let Some(number) = self.number() {
             Literal::Number(number)
         } else {
             return Err(
@@ -174,15 +162,11 @@ impl Parser<'_, '_> {
             );
         };
         if let Some(instead) = field.objection(comparison, &literal) {
-            self.scanner.at = begin;
+            self.at = begin;
             return Err(self.expected(&instead));
         }
-        self.scanner.skip_spaces();
+        self.skip_spaces();
         Ok(literal)
-    }
-
-    fn expected(&self, expected: &str) -> ExpressionError {
-        self.scanner.expected(expected)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::ExpressionError;
 use super::number::Number;
+use super::value::Comparison;
 use crate::error::excerpt;
 
 /// A text and how far it was read.
@@ -53,6 +54,12 @@ impl<'a> Scanner<'a> {
             self.skip_spaces();
         }
         is
+    }
+
+    /// Takes a sign that compares.
+    pub(super) fn comparison(&mut self) -> Option<Comparison> {
+        let mut signs = Comparison::SIGNS.iter();
+        signs.find(|(sign, _)| self.sign(sign)).map(|(_, it)| *it)
     }
 
     /// Takes characters as long as they are some.
