@@ -127,19 +127,31 @@ impl Store {
         }
     }
 
+    /// What an operation on an object came to; none if there is no such object.
+    fn found<T>(&self, doing: &str, name: &str, ended: Stored<T>) -> Result<Option<T>> {
+        match ended {
+            Ok(found) => Ok(Some(found)),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(self.failed(doing, name, &error)),
+        }
+    }
+
+    async fn get(&self, name: &str, options: GetOptions) -> Stored<Bytes> {
+        let found = self.store.get_opts(&self.path(name), options).await?;
+        found.bytes().await
+    }
+
     /// The facts about an object; none if there is no object. An empty name is the object at the URL itself.
     ///
     /// # Errors
     /// When the store cannot be reached, or refuses.
     pub fn about(&self, name: &str) -> Result<Option<About>> {
-        match self.reactor.block_on(self.store.head(&self.path(name))) {
-            Ok(found) => Ok(Some(About {
-                bytes: found.size,
-                etag: found.e_tag,
-            })),
-            Err(StoreError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(self.failed("read", name, &error)),
-        }
+        let head = self.reactor.block_on(self.store.head(&self.path(name)));
+        let found = self.found("read", name, head)?;
+        Ok(found.map(|found| About {
+            bytes: found.size,
+            etag: found.e_tag,
+        }))
     }
 
     /// A piece of an object, at most [`PIECE`] bytes from there on, if it still is of this version.
@@ -153,9 +165,7 @@ impl Store {
             if_match: about.etag.clone(),
             ..GetOptions::default()
         };
-        let path = self.path(name);
-        let read = async { self.store.get_opts(&path, options).await?.bytes().await };
-        let read: Stored<Bytes> = self.reactor.block_on(read);
+        let read = self.reactor.block_on(self.get(name, options));
         read.map_err(|error| self.failed("read", name, &error))
     }
 
@@ -164,13 +174,8 @@ impl Store {
     /// # Errors
     /// As [`about`](Store::about).
     pub fn read(&self, name: &str) -> Result<Option<Bytes>> {
-        let path = self.path(name);
-        let read = async { self.store.get(&path).await?.bytes().await };
-        match self.reactor.block_on(read) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(StoreError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(self.failed("read", name, &error)),
-        }
+        let read = self.get(name, GetOptions::default());
+        self.found("read", name, self.reactor.block_on(read))
     }
 
     /// All objects below a folder, with their names from there on.
@@ -207,12 +212,10 @@ impl Store {
         let paths = names.map(|name| self.path(name));
         let heads = join(self.store.head(&paths[0]), self.store.head(&paths[1]));
         let (one, other) = self.reactor.block_on(heads);
-        let is_there = |name: &str, head: Stored<_>| match head {
-            Ok(_) => Ok(true),
-            Err(StoreError::NotFound { .. }) => Ok(false),
-            Err(error) => Err(self.failed("read", name, &error)),
-        };
-        Ok([is_there(names[0], one)?, is_there(names[1], other)?])
+        Ok([
+            self.found("read", names[0], one)?.is_some(),
+            self.found("read", names[1], other)?.is_some(),
+        ])
     }
 
     /// Hands over pieces of objects in this order, while the next ones are on their way: whole objects, or the bytes of
@@ -230,14 +233,7 @@ impl Store {
                 range: range.clone().map(GetRange::Bounded),
                 ..GetOptions::default()
             };
-            let read = async {
-                self.store
-                    .get_opts(&self.path(name), options)
-                    .await?
-                    .bytes()
-                    .await
-            };
-            let read: Stored<Bytes> = read.await;
+            let read = self.get(name, options).await;
             read.map_err(|error| self.failed("read", name, &error))
         });
         let mut gets = stream::iter(gets).buffered(AT_ONCE).enumerate();
@@ -254,10 +250,9 @@ impl Store {
     /// # Errors
     /// As [`about`](Store::about).
     pub fn remove(&self, name: &str) -> Result<()> {
-        match self.reactor.block_on(self.store.delete(&self.path(name))) {
-            Ok(()) | Err(StoreError::NotFound { .. }) => Ok(()),
-            Err(error) => Err(self.failed("remove", name, &error)),
-        }
+        let path = self.path(name);
+        let removed = self.reactor.block_on(self.store.delete(&path));
+        self.found("remove", name, removed).map(drop)
     }
 
     /// Writes an object, whatever was there.
@@ -267,10 +262,9 @@ impl Store {
     pub fn write(&self, name: &str, content: impl Into<Bytes>) -> Result<()> {
         let payload = PutPayload::from(content.into());
         let path = self.path(name);
-        match self.reactor.block_on(self.store.put(&path, payload)) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(self.failed("write", name, &error)),
-        }
+        let put = self.reactor.block_on(self.store.put(&path, payload));
+        put.map(drop)
+            .map_err(|error| self.failed("write", name, &error))
     }
 
     /// Copies an object within the store.
