@@ -175,11 +175,11 @@ impl News {
     fn of(folder: &Folder, round: &Round<'_>, part: u32) -> Result<News> {
         let (mut news, mut failed) = (News::default(), RoaringTreemap::new());
         each(round.new, &mut |line, number| {
-            if is_failure(line)? {
+            if let Some(failure) = failure_of(line)? {
                 failed.insert(number);
-            }
-            if let Some(error) = error_of(line)?.filter(|error| error["kind"] == CHECKSUM) {
-                news.stale.insert(number, error);
+                if let Some(error) = failure.error.filter(|error| error["kind"] == CHECKSUM) {
+                    news.stale.insert(number, error);
+                }
             }
             if news.newer.insert(number) {
                 if let page @ 2.. = page_of(line)? {
@@ -209,35 +209,31 @@ impl News {
     }
 }
 
-/// Whether a record says that no server answered, as with a 503. A redirect that is not followed is an answer, and so
-/// is whatever the job's check finds good.
-fn is_failure(line: &[u8]) -> io::Result<bool> {
-    #[derive(Deserialize)]
-    struct Answer {
-        status: u16,
-    }
-    Ok(match head_of(line) {
-        Some((_, Outcome::Error, _)) => {
-            error_of(line)?.is_none_or(|error| error["kind"] != "redirect")
-        }
-        Some((_, Outcome::Response, false)) => {
-            !is_answer(serde_json::from_slice::<Answer>(line)?.status)
-        }
-        Some((_, outcome, _)) => !outcome.is_answer(),
-        None => false,
-    })
+/// What a record says of a failure.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Failure {
+    status: u16,
+    error: Option<Value>,
 }
 
-/// The error of a record of a failure.
-fn error_of(line: &[u8]) -> io::Result<Option<Value>> {
-    #[derive(Deserialize)]
-    struct Line {
-        error: Option<Value>,
-    }
-    Ok(match head_of(line) {
-        Some((_, Outcome::Error, _)) => serde_json::from_slice::<Line>(line)?.error,
-        _ => None,
-    })
+/// The failure in a record that says that no server answered, as with a 503. A redirect that is not followed is an
+/// answer, and so is whatever the job's check finds good.
+fn failure_of(line: &[u8]) -> io::Result<Option<Failure>> {
+    let Some((_, outcome, ok)) = head_of(line) else {
+        return Ok(None);
+    };
+    let failure = match outcome {
+        Outcome::Error => serde_json::from_slice::<Failure>(line)?,
+        Outcome::Response if !ok => serde_json::from_slice(line)?,
+        outcome => return Ok((!outcome.is_answer()).then(Failure::default)),
+    };
+    let is_redirect = |error: &Value| error["kind"] == "redirect";
+    let is_failure = match outcome {
+        Outcome::Error => !failure.error.as_ref().is_some_and(is_redirect),
+        _ => !is_answer(failure.status),
+    };
+    Ok(is_failure.then_some(failure))
 }
 
 /// Whether a record has a good response, also one that the server has replaced since.
@@ -357,7 +353,8 @@ mod tests {
             table.push((response(status, false), false));
         }
         for (line, expected) in table {
-            assert_eq!(is_failure(line.as_bytes()).unwrap(), expected, "{line}");
+            let failure = failure_of(line.as_bytes()).unwrap();
+            assert_eq!(failure.is_some(), expected, "{line}");
         }
     }
 }
