@@ -10,6 +10,7 @@ pub use self::missing::{enqueue, run_worker};
 #[cfg(feature = "nats")]
 pub use self::nats::{enqueue, run_worker};
 use crate::error::{Error, Result};
+use crate::run::Options;
 
 /// The result of `enqueue`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,10 +29,8 @@ pub struct WorkerOptions {
     pub url: String,
     /// Most parts at once.
     pub most: usize,
-    /// How many threads; see `run::Options`.
-    pub threads: Option<usize>,
-    /// Send requests again that may have been sent already.
-    pub resend_unknown: bool,
+    /// The options of its run.
+    pub run: Options,
 }
 
 /// Refuses a verb that this build cannot do.

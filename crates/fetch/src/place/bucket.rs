@@ -139,20 +139,8 @@ impl Place for Bucket {
             results: format!("{}/{}", self.url, remote.results_folder()?),
             products: made.map(|name| format!("{}/{name}", self.url)).collect(),
             whole: self.whole()?,
+            kept: Kept::default(),
         })
-    }
-
-    fn finish_round(
-        &self,
-        round: Started,
-        options: &Options,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
-    ) -> Result<(Finished, Kept)> {
-        Ok((
-            self.finish(round, options, stop, observer)?,
-            Kept::default(),
-        ))
     }
 
     fn whole(&self) -> Result<Started> {

@@ -59,43 +59,32 @@ impl Place for Folder {
 
     fn finish(
         &self,
-        started: Started,
+        mut started: Started,
         options: &Options,
         stop: &AtomicBool,
         observer: &mut dyn Observer,
     ) -> Result<Finished> {
-        let mut summary = started.run(options, stop, observer)?;
+        let is_round = started.plan.round.is_some();
+        let (mut summary, kept) = match is_round {
+            true => again::run(self, &mut started, options, stop, observer)?,
+            false => (started.run(options, stop, observer)?, Kept::default()),
+        };
         let job = started.job.clone();
         drop(started);
         let made = finish::rounds(self, &job, options, stop, observer)?;
-        let made = made.unwrap_or_default();
+        let made = made.filter(|_| !is_round).unwrap_or_default();
         let whole = self.load()?;
-        summary.tally = tally(self, &whole.plan)?;
+        if !is_round {
+            summary.tally = tally(self, &whole.plan)?;
+        }
         let products = made.tables.iter().chain(&made.page);
         Ok(Finished {
             summary,
             results: self.results_shown(),
             products: products.map(|path| path.display().to_string()).collect(),
             whole,
+            kept,
         })
-    }
-
-    fn finish_round(
-        &self,
-        mut round: Started,
-        options: &Options,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
-    ) -> Result<(Finished, Kept)> {
-        let (summary, kept) = again::run(self, &mut round, options, stop, observer)?;
-        finish::rounds(self, &round.job, options, stop, observer)?;
-        let finished = Finished {
-            summary,
-            results: self.results_shown(),
-            products: Vec::new(),
-            whole: self.load()?,
-        };
-        Ok((finished, kept))
     }
 
     fn whole(&self) -> Result<Started> {

@@ -27,6 +27,8 @@ pub struct Finished {
     pub products: Vec<String>,
     /// The whole job, and not a round of it.
     pub whole: Started,
+    /// The inputs of a round that keep a good record.
+    pub kept: Kept,
 }
 
 /// The end of the work on one part.
@@ -87,7 +89,7 @@ pub trait Place {
     /// When the job is not done, or another round is not.
     fn again(&self, choice: Choice<'_>, change: Change<'_>) -> Result<Chosen<Started>>;
 
-    /// Does what is left of a job, and makes its products.
+    /// Does what is left of a job, and makes its products; or of a round, and merges it into the job.
     ///
     /// # Errors
     /// Those of the work.
@@ -98,18 +100,6 @@ pub trait Place {
         stop: &AtomicBool,
         observer: &mut dyn Observer,
     ) -> Result<Finished>;
-
-    /// Does what is left of a round, and merges it into the job.
-    ///
-    /// # Errors
-    /// Those of the work.
-    fn finish_round(
-        &self,
-        round: Started,
-        options: &Options,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
-    ) -> Result<(Finished, Kept)>;
 
     /// The whole job, and not a round of it.
     ///

@@ -87,11 +87,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     live.begin(&round);
     let job = round.job.clone();
-    let finished = place.finish_round(round, &options, &stop, &mut live);
+    let finished = place.finish(round, &options, &stop, &mut live);
     live.end();
-    let (finished, kept) = finished?;
+    let finished = finished?;
     say(&finished, watching);
-    judge_kept(kept, &job, judge(&finished.whole, &job, &place.shown()))
+    let judged = judge(&finished.whole, &job, &place.shown());
+    judge_kept(finished.kept, &job, judged)
 }
 
 /// Where the job is. Damage can be looked for in a folder only.

@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::dispatch::{self, WorkerOptions, run_worker};
 use hecaton_fetch::place;
+use hecaton_fetch::run::Options;
 
 use super::live::Live;
 use super::options::{Home, Server, Threads};
@@ -46,8 +47,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let options = WorkerOptions {
         url: arguments.server.url.clone(),
         most: arguments.parts as usize,
-        threads: arguments.threads.threads,
-        resend_unknown: arguments.resend_unknown,
+        run: Options {
+            threads: arguments.threads.threads,
+            resend_unknown: arguments.resend_unknown,
+            note_worker: true,
+            ..Options::default()
+        },
     };
     let mut live = Live::new(&arguments.watching)?;
     let summary = place.work(&started, &mut |started| {

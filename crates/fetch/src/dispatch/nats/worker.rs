@@ -13,7 +13,7 @@ use super::leased::{Board, LeasedParts, Notice};
 use super::server::shown;
 use super::session::{Session, Topic};
 use crate::error::{Error, Result};
-use crate::run::{Observer, Options, Summary, Work, run_supplied};
+use crate::run::{Observer, Summary, Work, run_supplied};
 use crate::start::Started;
 
 /// The default length of a lease.
@@ -65,17 +65,11 @@ pub fn run_worker(
         &started.plan,
         shown(&worker.url),
     );
-    let options = Options {
-        threads: worker.threads,
-        resend_unknown: worker.resend_unknown,
-        note_worker: true,
-        ..Options::default()
-    };
     let work = Work {
         folder: &started.folder,
         job: &started.job,
         plan: &started.plan,
-        options: &options,
+        options: &worker.run,
         stop,
     };
     let ended = run_supplied(work, Box::new(leased), worker.most, observer);
