@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::secret::{is_bare, may_be_secret};
-use super::{Hosts, Job, Pace, Rate};
+use super::{HostSettings, Hosts, Job, Pace, Rate};
 use crate::error::{Error, Result};
 
 /// The longest time that a host may be let alone.
@@ -55,14 +55,10 @@ impl Job {
 }
 
 fn check_sizes(job: &Job) -> Result<()> {
-    for (name, is_zero) in [
+    at_least_one(&[
         ("max_bandwidth", job.pace.max_bandwidth == Some(0)),
         ("max_body", job.network.max_body == Some(0)),
-    ] {
-        if is_zero {
-            return Err(Error::usage(format!("{name} is 0: use at least 1")));
-        }
-    }
+    ])?;
     match job.results.inline_limit > LARGEST_INLINE {
         true => Err(Error::usage(
             "inline_limit is more than 32 MiB: store such bodies with files, warc or tar",
@@ -71,24 +67,33 @@ fn check_sizes(job: &Job) -> Result<()> {
     }
 }
 
-fn check_hosts(hosts: &Hosts) -> Result<()> {
-    for (name, host) in hosts {
-        let of = |error: Error| Error::usage(format!("hosts.{name:?}: {error}"));
-        check_credentials(&host.auth, &host.bearer, &host.headers).map_err(of)?;
-        for (name, is_zero) in [
-            ("per_host", host.per_host == Some(0)),
-            ("max_bandwidth", host.max_bandwidth == Some(0)),
-        ] {
-            if is_zero {
-                return Err(of(Error::usage(format!("{name} is 0: use at least 1"))));
-            }
-        }
-        check_proxies(&host.proxy).map_err(of)?;
-        if let Some(Err(why)) = host.rate.map(Rate::check) {
-            return Err(of(Error::usage(why)));
-        }
+/// Refuses settings that are 0, by their names.
+fn at_least_one(settings: &[(&str, bool)]) -> Result<()> {
+    match settings.iter().find(|(_, is_zero)| *is_zero) {
+        Some((name, _)) => Err(Error::usage(format!("{name} is 0: use at least 1"))),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+fn check_hosts(hosts: &Hosts) -> Result<()> {
+    hosts.iter().try_for_each(|(name, host)| {
+        let of = |error: Error| Error::usage(format!("hosts.{name:?}: {error}"));
+        check_host(host).map_err(of)
+    })
+}
+
+fn check_host(host: &HostSettings) -> Result<()> {
+    check_credentials(&host.auth, &host.bearer, &host.headers)?;
+    at_least_one(&[
+        ("per_host", host.per_host == Some(0)),
+        ("max_bandwidth", host.max_bandwidth == Some(0)),
+    ])?;
+    check_proxies(&host.proxy)?;
+    check_rate(host.rate)
+}
+
+fn check_rate(rate: Option<Rate>) -> Result<()> {
+    rate.map_or(Ok(()), Rate::check).map_err(Error::usage)
 }
 
 fn check_credentials(
@@ -147,15 +152,11 @@ pub fn split_header(header: &str) -> Result<(&str, &str)> {
 
 fn check_pace(pace: &Pace) -> Result<()> {
     let refused = |text: String| Err(Error::usage(text));
-    if pace.concurrency == 0 {
-        return refused("concurrency is 0: use at least 1".into());
-    }
-    if pace.per_host == Some(0) {
-        return refused("per_host is 0: use at least 1".into());
-    }
-    if let Some(Err(why)) = pace.rate.map(Rate::check) {
-        return refused(why);
-    }
+    at_least_one(&[
+        ("concurrency", pace.concurrency == 0),
+        ("per_host", pace.per_host == Some(0)),
+    ])?;
+    check_rate(pace.rate)?;
     for (name, time) in [
         ("max_retry_after", pace.max_retry_after),
         ("breaker_cooldown", pace.breaker_cooldown),
@@ -182,7 +183,6 @@ fn check_pace(pace: &Pace) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::HostSettings;
 
     fn job() -> Job {
         let mut job = Job::default();
