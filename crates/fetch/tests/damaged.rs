@@ -14,7 +14,7 @@ use hecaton_fetch::error::{Error, Result};
 use hecaton_fetch::frame::Packer;
 use hecaton_fetch::job::Job;
 use hecaton_fetch::plan::{Folder, Plan};
-use hecaton_fetch::run::{Observer, Options, Snapshot};
+use hecaton_fetch::run::{Observer, Options, Running, Snapshot};
 use hecaton_fetch::segment::{claim, load};
 use hecaton_fetch::start::{self, prepare};
 use hecaton_fetch::{finish, show, verify};
@@ -48,7 +48,11 @@ fn half_done() -> &'static Path {
             note_progress: true,
             ..Options::default()
         };
-        let ended = started.run(&first, &AtomicBool::new(false), &mut Silent);
+        let ended = started.run(&mut Running::new(
+            &first,
+            &AtomicBool::new(false),
+            &mut Silent,
+        ));
         ended.expect("a part that is done");
         fs::create_dir(folder.workers()).unwrap();
         for name in ["one", "two"] {
@@ -199,7 +203,7 @@ fn finish_it(folder: &Folder) -> Result<()> {
         watched.store(is_late, Ordering::SeqCst);
         is_late
     });
-    let ran = started.run(&Options::default(), &stop, &mut Silent);
+    let ran = started.run(&mut Running::new(&Options::default(), &stop, &mut Silent));
     let _ = done.send(());
     assert!(!watch.join().unwrap(), "it waits for ever: {ran:?}");
     ran.map(drop)

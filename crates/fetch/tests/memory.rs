@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use hecaton_fetch::job::Job;
 use hecaton_fetch::plan::Folder;
-use hecaton_fetch::run::{Observer, Options, Snapshot};
+use hecaton_fetch::run::{Observer, Options, Running, Snapshot};
 use hecaton_fetch::segment::{Lines, Writer, claim};
 use hecaton_fetch::start::{Started, prepare};
 use peak_alloc::PeakAlloc;
@@ -99,7 +99,11 @@ fn nothing_of_each_input_stays_in_memory() {
         ..Options::default()
     };
     let (summary, resuming) = most(|| {
-        let summary = started.run(&options, &AtomicBool::new(false), &mut Silent);
+        let summary = started.run(&mut Running::new(
+            &options,
+            &AtomicBool::new(false),
+            &mut Silent,
+        ));
         summary.expect("a record for each input")
     });
     assert_eq!((summary.tally.records, summary.written), (INPUTS, 1));

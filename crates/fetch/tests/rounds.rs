@@ -9,7 +9,7 @@ use hecaton_fetch::again;
 use hecaton_fetch::error::Result;
 use hecaton_fetch::job::Job;
 use hecaton_fetch::plan::Folder;
-use hecaton_fetch::run::{Observer, Options, Snapshot, Summary};
+use hecaton_fetch::run::{Observer, Options, Running, Snapshot, Summary};
 use hecaton_fetch::start::{Started, prepare};
 use hecaton_test_server::TestServer;
 use nix::sys::stat::Mode;
@@ -33,7 +33,7 @@ fn done(home: &Path, server: &TestServer) -> Folder {
     let folder = Folder::at(home.join("out"));
     let started = prepare(folder.clone(), job).expect("a plan");
     let stop = AtomicBool::new(false);
-    let ended = started.run(&Options::default(), &stop, &mut Silent);
+    let ended = started.run(&mut Running::new(&Options::default(), &stop, &mut Silent));
     assert_eq!(ended.expect("records").tally.ok, 10);
     folder
 }
@@ -45,7 +45,11 @@ fn round(folder: &Folder, condition: Option<&str>) -> Result<Started> {
 
 fn run(folder: &Folder, round: &mut Started) -> Result<Summary> {
     let stop = AtomicBool::new(false);
-    let ran = again::run(folder, round, &Options::default(), &stop, &mut Silent);
+    let ran = again::run(
+        folder,
+        round,
+        &mut Running::new(&Options::default(), &stop, &mut Silent),
+    );
     ran.map(|(summary, _)| summary)
 }
 
@@ -93,7 +97,7 @@ fn a_part_of_a_round_that_was_merged_is_done_and_is_no_part_of_the_next_round() 
         ..Options::default()
     };
     let stop = AtomicBool::new(false);
-    let one_part = |round: &Started| round.run(&options, &stop, &mut Silent);
+    let one_part = |round: &Started| round.run(&mut Running::new(&options, &stop, &mut Silent));
     for has_next in [false, true] {
         if has_next {
             drop(round(&folder, Some("line > 8")).expect("the next round"));

@@ -9,7 +9,7 @@ use std::thread;
 
 use hecaton_fetch::job::{Job, Reach};
 use hecaton_fetch::plan::Folder;
-use hecaton_fetch::run::{Observer, Options, Snapshot, Summary};
+use hecaton_fetch::run::{Observer, Options, Running, Snapshot, Summary};
 use hecaton_fetch::start::{More, Started, add, load, prepare};
 use hecaton_fetch::{again, finish};
 use hecaton_test_server::TestServer;
@@ -34,7 +34,12 @@ impl Observer for Another {
     fn say(&mut self, _: &str) {
         let (stop, options) = (AtomicBool::new(false), Options::default());
         if let Some(mut round) = again::current(&self.0).expect("it is read") {
-            again::run(&self.0, &mut round, &options, &stop, &mut Silent).expect("records");
+            again::run(
+                &self.0,
+                &mut round,
+                &mut Running::new(&options, &stop, &mut Silent),
+            )
+            .expect("records");
         }
     }
 }
@@ -93,7 +98,7 @@ impl World {
 
 fn run(started: &Started) -> Summary {
     let stop = AtomicBool::new(false);
-    let ended = started.run(&Options::default(), &stop, &mut Silent);
+    let ended = started.run(&mut Running::new(&Options::default(), &stop, &mut Silent));
     ended.expect("records")
 }
 
@@ -169,7 +174,11 @@ fn a_round_of_redirects_that_another_process_has_done_is_done() {
     let job = load(world.folder.clone()).expect("a plan").job;
     let (stop, options) = (AtomicBool::new(false), Options::default());
     let mut another = Another(world.folder.clone());
-    let ended = finish::rounds(&world.folder, &job, &options, &stop, &mut another);
+    let ended = finish::rounds(
+        &world.folder,
+        &job,
+        &mut Running::new(&options, &stop, &mut another),
+    );
     assert!(ended.expect("it is done").is_some());
     assert_eq!(world.run().tally.responses, 36);
     // Each input and where it leads, once.

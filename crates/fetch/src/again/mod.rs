@@ -14,7 +14,6 @@ mod spared;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
 use uuid::Uuid;
 
@@ -26,7 +25,7 @@ use crate::error::{Error, Result, at};
 use crate::job::Job;
 use crate::plan::{Folder, Plan, sync_folder_of, write_whole};
 use crate::record::count;
-use crate::run::{Observer, Options, Summary};
+use crate::run::{Running, Summary};
 use crate::segment::{Commit, load};
 use crate::start::{self, Lock, Started};
 
@@ -251,9 +250,7 @@ fn resume(
 pub fn run(
     folder: &Folder,
     round: &mut Started,
-    options: &Options,
-    stop: &AtomicBool,
-    observer: &mut dyn Observer,
+    with: &mut Running<'_>,
 ) -> Result<(Summary, Kept)> {
     let lock = match round.lock.take() {
         Some(held) => held,
@@ -267,10 +264,10 @@ pub fn run(
             folder.path().display()
         )));
     }
-    let summary = round.run(options, stop, observer)?;
+    let summary = round.run(with)?;
     let kept = merge_if_done(folder, round, &lock)?;
     if kept.stale > 0 {
-        observer.say(&format!(
+        with.observer.say(&format!(
             "good no longer: {} with a body that the server has replaced by one with another checksum than the list names; the earlier body stays, and `hecaton fetch add` with the new checksums fetches the new one",
             match kept.stale {
                 1 => "1 record".to_owned(),

@@ -1,11 +1,10 @@
 //! A build without NATS: nothing hands out parts.
 
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::{Enqueued, WorkerOptions, check};
 use crate::error::Result;
-use crate::run::{Observer, Summary};
+use crate::run::{Running, Summary};
 use crate::start::Started;
 
 /// Publishes no part.
@@ -20,11 +19,6 @@ pub fn enqueue(_: &Started, _: &str, _: Duration) -> Result<Enqueued> {
 ///
 /// # Errors
 /// How to get a build that does.
-pub fn run_worker(
-    _: &Started,
-    _: &WorkerOptions,
-    _: &AtomicBool,
-    _: &mut dyn Observer,
-) -> Result<Summary> {
+pub fn run_worker(_: &Started, _: &WorkerOptions, _: &mut Running<'_>) -> Result<Summary> {
     check("worker").map(|()| Summary::default())
 }

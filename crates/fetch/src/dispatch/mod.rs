@@ -10,7 +10,6 @@ pub use self::missing::{enqueue, run_worker};
 #[cfg(feature = "nats")]
 pub use self::nats::{enqueue, run_worker};
 use crate::error::{Error, Result};
-use crate::run::Options;
 
 /// The result of `enqueue`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,8 +28,6 @@ pub struct WorkerOptions {
     pub url: String,
     /// Most parts at once.
     pub most: usize,
-    /// The options of its run.
-    pub run: Options,
 }
 
 /// Refuses a verb that this build cannot do.

@@ -9,7 +9,6 @@ mod own;
 mod stamp;
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -21,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::{Folder, Plan};
 use crate::record::count;
-use crate::run::{Observer, Options};
+use crate::run::Running;
 use crate::segment::{self, load, settle};
 use crate::show;
 use crate::start::{self, Lock, Started, lock_if_free};
@@ -158,13 +157,7 @@ fn look(folder: &Folder) -> Result<Reached> {
 ///
 /// # Errors
 /// As [`last`], when a round cannot be done, and when results were damaged after they were written.
-pub fn rounds(
-    folder: &Folder,
-    now: &Job,
-    options: &Options,
-    stop: &AtomicBool,
-    observer: &mut dyn Observer,
-) -> Result<Option<Products>> {
+pub fn rounds(folder: &Folder, now: &Job, with: &mut Running<'_>) -> Result<Option<Products>> {
     loop {
         let products = last(folder)?;
         let round = again::current(folder)?;
@@ -174,7 +167,7 @@ pub fn rounds(
             return Ok(products);
         };
         let inputs = count(round.plan.inputs);
-        observer.say(&format!(
+        with.observer.say(&format!(
             "following {inputs} redirects to hosts of other parts"
         ));
         let mut round = Started {
@@ -185,7 +178,7 @@ pub fn rounds(
             },
             ..round
         };
-        match again::run(folder, &mut round, options, stop, observer) {
+        match again::run(folder, &mut round, with) {
             // Another process has done the round since it was read.
             Err(Error::Failed(_)) if round.folder.is_merged() => {}
             ran => drop(ran?),

@@ -2,7 +2,6 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::{Change, Finished, PartEnd, Place, run_one};
 use crate::again::{Choice, Chosen, Kept};
@@ -11,7 +10,7 @@ use crate::finish;
 use crate::job::Job;
 use crate::plan::Folder;
 use crate::remote::{Notes, Remote, Scratch};
-use crate::run::{Observer, Options, Summary};
+use crate::run::{Running, Summary};
 use crate::start::{Added, More, Started};
 
 /// A job in object storage.
@@ -99,14 +98,7 @@ impl Place for Bucket {
         Ok((started, added))
     }
 
-    fn make_ready(
-        &self,
-        _: Choice<'_>,
-        _: Change<'_>,
-        _: &Options,
-        _: &AtomicBool,
-        _: &mut dyn Observer,
-    ) -> Result<()> {
+    fn make_ready(&self, _: Choice<'_>, _: Change<'_>, _: &mut Running<'_>) -> Result<()> {
         Ok(())
     }
 
@@ -124,15 +116,9 @@ impl Place for Bucket {
         Ok(Chosen { round, left })
     }
 
-    fn finish(
-        &self,
-        started: Started,
-        options: &Options,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
-    ) -> Result<Finished> {
+    fn finish(&self, started: Started, with: &mut Running<'_>) -> Result<Finished> {
         let remote = self.remote();
-        let summary = remote.run(&started, options, stop, observer)?;
+        let summary = remote.run(&started, with)?;
         let made = remote.finish(&started)?.into_iter();
         Ok(Finished {
             summary,
@@ -154,16 +140,11 @@ impl Place for Bucket {
         Ok(started)
     }
 
-    fn run_part(
-        &self,
-        options: &Options,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
-    ) -> Result<PartEnd> {
+    fn run_part(&self, with: &mut Running<'_>) -> Result<PartEnd> {
         self.enter_round()?;
         let (remote, started) = (self.remote(), self.prepare()?);
         let folder = &started.folder;
-        let part = options.parts.first().copied().unwrap_or_default();
+        let part = with.options.parts.first().copied().unwrap_or_default();
         if started.plan.part(part)?.added > 0 {
             remote.refresh(folder)?;
         }
@@ -171,7 +152,7 @@ impl Place for Bucket {
             PartEnd::Already
         } else {
             let _notes = Notes::begin(remote, folder, false)?;
-            match run_one(&started, options, stop, observer) {
+            match run_one(&started, with) {
                 Ok(summary) => PartEnd::Ran(summary),
                 Err(_) if remote.complete(folder, part).unwrap_or(false) => PartEnd::Elsewhere,
                 Err(error) => return Err(error),

@@ -1,14 +1,12 @@
 //! A job in a folder.
 
-use std::sync::atomic::AtomicBool;
-
 use super::{Change, Finished, PartEnd, Place, run_one};
 use crate::again::{self, Choice, Chosen, Kept};
 use crate::error::Result;
 use crate::finish;
 use crate::job::Job;
 use crate::plan::Folder;
-use crate::run::{Observer, Options, Summary, tally};
+use crate::run::{Running, Summary, tally};
 use crate::start::{self, Added, More, Started};
 
 impl Place for Folder {
@@ -41,37 +39,29 @@ impl Place for Folder {
         &self,
         choice: Choice<'_>,
         change: Change<'_>,
-        options: &Options,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
+        with: &mut Running<'_>,
     ) -> Result<()> {
         if matches!(choice, Choice::Damaged) {
             return again::stand_in_for_lost_results(self);
         }
         let mut job = self.load()?.job;
         change(&mut job);
-        finish::rounds(self, &job, options, stop, observer).map(drop)
+        finish::rounds(self, &job, with).map(drop)
     }
 
     fn again(&self, choice: Choice<'_>, change: Change<'_>) -> Result<Chosen<Started>> {
         again::prepare(self, choice, change)
     }
 
-    fn finish(
-        &self,
-        mut started: Started,
-        options: &Options,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
-    ) -> Result<Finished> {
+    fn finish(&self, mut started: Started, with: &mut Running<'_>) -> Result<Finished> {
         let is_round = started.plan.round.is_some();
         let (mut summary, kept) = match is_round {
-            true => again::run(self, &mut started, options, stop, observer)?,
-            false => (started.run(options, stop, observer)?, Kept::default()),
+            true => again::run(self, &mut started, with)?,
+            false => (started.run(with)?, Kept::default()),
         };
         let job = started.job.clone();
         drop(started);
-        let made = finish::rounds(self, &job, options, stop, observer)?;
+        let made = finish::rounds(self, &job, with)?;
         let made = made.filter(|_| !is_round).unwrap_or_default();
         let whole = self.load()?;
         if !is_round {
@@ -98,16 +88,11 @@ impl Place for Folder {
         Ok(again::current(self)?.unwrap_or(job))
     }
 
-    fn run_part(
-        &self,
-        options: &Options,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
-    ) -> Result<PartEnd> {
-        let summary = run_one(&self.for_workers()?, options, stop, observer)?;
+    fn run_part(&self, with: &mut Running<'_>) -> Result<PartEnd> {
+        let summary = run_one(&self.for_workers()?, with)?;
         finish::last(self)?;
         let is_ours = |part| !summary.elsewhere.contains(part);
-        Ok(match options.parts.iter().all(is_ours) {
+        Ok(match with.options.parts.iter().all(is_ours) {
             true => PartEnd::Ran(summary),
             false => PartEnd::Elsewhere,
         })

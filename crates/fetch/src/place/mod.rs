@@ -5,13 +5,12 @@ mod bucket;
 mod folder;
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use crate::again::{Choice, Chosen, Kept};
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::{Folder, remote};
-use crate::run::{Observer, Options, Summary};
+use crate::run::{Running, Summary};
 use crate::start::{Added, More, Started};
 
 /// Changes the settings of a job that may change later.
@@ -78,9 +77,7 @@ pub trait Place {
         &self,
         choice: Choice<'_>,
         change: Change<'_>,
-        options: &Options,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
+        with: &mut Running<'_>,
     ) -> Result<()>;
 
     /// Begins a round of inputs that are sent again, or resumes the one that was begun.
@@ -93,13 +90,7 @@ pub trait Place {
     ///
     /// # Errors
     /// Those of the work.
-    fn finish(
-        &self,
-        started: Started,
-        options: &Options,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
-    ) -> Result<Finished>;
+    fn finish(&self, started: Started, with: &mut Running<'_>) -> Result<Finished>;
 
     /// The whole job, and not a round of it.
     ///
@@ -117,12 +108,7 @@ pub trait Place {
     ///
     /// # Errors
     /// Those of the work.
-    fn run_part(
-        &self,
-        options: &Options,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
-    ) -> Result<PartEnd>;
+    fn run_part(&self, with: &mut Running<'_>) -> Result<PartEnd>;
 
     /// Does the parts that a worker gets. The summary is missing if others have done all of them meanwhile.
     ///
@@ -202,14 +188,9 @@ pub fn folder(path: &Path, verb: &str) -> Result<Folder> {
 }
 
 /// Does the one part that the options name.
-fn run_one(
-    started: &Started,
-    options: &Options,
-    stop: &AtomicBool,
-    observer: &mut dyn Observer,
-) -> Result<Summary> {
-    let summary = started.run(options, stop, observer)?;
-    for part in &options.parts {
+fn run_one(started: &Started, with: &mut Running<'_>) -> Result<Summary> {
+    let summary = started.run(with)?;
+    for part in &with.options.parts {
         let inputs = started.plan.part(*part)?.inputs;
         if inputs > 0 && !started.folder.is_done(*part) {
             return Err(Error::failed(format!(

@@ -1,12 +1,11 @@
 //! All parts of a job in object storage, done by one process.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::others::Others;
 use super::{Notes, Remote};
 use crate::error::Result;
-use crate::run::{Observer, Options, Summary, tally};
+use crate::run::{Options, Running, Summary, tally};
 use crate::start::Started;
 
 impl Remote {
@@ -15,13 +14,7 @@ impl Remote {
     ///
     /// # Errors
     /// When it cannot be done, or someone ended it.
-    pub fn run(
-        self: &Arc<Remote>,
-        started: &Started,
-        options: &Options,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
-    ) -> Result<Summary> {
+    pub fn run(self: &Arc<Remote>, started: &Started, with: &mut Running<'_>) -> Result<Summary> {
         let folder = &started.folder;
         self.refresh(folder)?;
         let notes = Notes::begin(self, folder, true)?;
@@ -32,16 +25,16 @@ impl Remote {
                 parts: parts.clone(),
                 note_worker: true,
                 note_progress: false,
-                ..options.clone()
+                ..with.options.clone()
             };
-            let ran = started.run(&options, stop, observer)?;
+            let ran = started.run(&mut Running::new(&options, with.stop, &mut *with.observer))?;
             summary.took += ran.took;
             summary.written += ran.written;
             self.refresh(folder)?;
             let left = parts.iter().filter(|part| !folder.commit(**part).exists());
             parts = match left.count() {
                 0 => startable(started),
-                _ => Others::default().wait(self, started, stop, observer)?,
+                _ => Others::default().wait(self, started, with)?,
             };
         }
         drop(notes);

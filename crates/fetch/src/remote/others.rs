@@ -5,7 +5,7 @@
 //! because the clocks of machines differ.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use super::Remote;
 use super::all_parts::startable;
 use super::mirror::claim_of;
 use crate::error::{Error, Result};
-use crate::run::Observer;
+use crate::run::Running;
 use crate::start::Started;
 
 /// How often the store is looked at.
@@ -35,8 +35,7 @@ impl Others {
         &mut self,
         remote: &Remote,
         started: &Started,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
+        with: &mut Running<'_>,
     ) -> Result<Vec<u32>> {
         let mut has_said = false;
         loop {
@@ -48,11 +47,11 @@ impl Others {
             }
             if !std::mem::replace(&mut has_said, true) {
                 let count = left.len();
-                observer.say(&format!(
+                with.observer.say(&format!(
                     "parts that other processes took over and have not done: {count}; waiting for them"
                 ));
             }
-            if stop.load(Ordering::Relaxed) {
+            if with.stop.load(Ordering::Relaxed) {
                 let count = left.len();
                 return Err(Error::Interrupted(format!(
                     "stopped as requested: parts that other processes have not done yet: {count}"

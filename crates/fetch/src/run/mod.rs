@@ -50,6 +50,6 @@ pub use self::own::{Clients, Referrer};
 pub use self::settings::{check, check_columns, clients, list_clients};
 pub use self::sites::{Known, Sites};
 pub use self::supply::{Standing, Supply, check_plan, worker_name};
-pub use self::threads::{Options, Summary, Work, run, run_supplied};
+pub use self::threads::{Options, Running, Summary, Work, run, run_supplied};
 pub use self::unrequested::unrequested;
 pub use self::view::{Observer, PartView, Snapshot};

@@ -72,6 +72,31 @@ pub struct Summary {
     pub written: u64,
 }
 
+/// How parts are run.
+pub struct Running<'a> {
+    /// With which options.
+    pub options: &'a Options,
+    /// Until this is set.
+    pub stop: &'a AtomicBool,
+    /// Who is told how far it is.
+    pub observer: &'a mut dyn Observer,
+}
+
+impl<'a> Running<'a> {
+    /// With these options, until `stop` is set.
+    pub fn new(
+        options: &'a Options,
+        stop: &'a AtomicBool,
+        observer: &'a mut dyn Observer,
+    ) -> Running<'a> {
+        Running {
+            options,
+            stop,
+            observer,
+        }
+    }
+}
+
 /// The work of a run.
 #[derive(Clone, Copy)]
 pub struct Work<'a> {

@@ -9,7 +9,6 @@ use std::fs::{self, File};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use nix::fcntl::Flock;
 use uuid::Uuid;
@@ -20,7 +19,7 @@ use crate::job::Job;
 use crate::plan::{self, Fed, Folder, Holder, Listed, Plan, try_lock, write_whole};
 use crate::record::URL;
 use crate::request::Maker;
-use crate::run::{self, Observer, Options, Sites, Summary, Work};
+use crate::run::{self, Running, Sites, Summary, Work};
 
 pub use self::more::{Added, More, add, limits, round_is_open};
 
@@ -255,13 +254,8 @@ impl Started {
     ///
     /// # Errors
     /// When it cannot be done, or someone ended it.
-    pub fn run(
-        &self,
-        options: &Options,
-        stop: &AtomicBool,
-        observer: &mut dyn Observer,
-    ) -> Result<Summary> {
-        let held = match (options.parts.is_empty(), &self.lock) {
+    pub fn run(&self, with: &mut Running<'_>) -> Result<Summary> {
+        let held = match (with.options.parts.is_empty(), &self.lock) {
             (true, None) => Some(lock(&self.folder)?),
             _ => None,
         };
@@ -272,10 +266,10 @@ impl Started {
             folder: &self.folder,
             job: &self.job,
             plan: now.as_ref().unwrap_or(&self.plan),
-            options,
-            stop,
+            options: with.options,
+            stop: with.stop,
         };
-        run::run(work, observer)
+        run::run(work, &mut *with.observer)
     }
 }
 

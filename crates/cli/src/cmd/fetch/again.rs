@@ -8,7 +8,7 @@ use hecaton_fetch::again::{Choice, Kept, USUAL};
 use hecaton_fetch::job::Job;
 use hecaton_fetch::place::{self, Place};
 use hecaton_fetch::record::{count, plural};
-use hecaton_fetch::run::Options;
+use hecaton_fetch::run::{Options, Running};
 use hecaton_fetch::start::Started;
 
 use super::live::Live;
@@ -75,7 +75,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let change = |job: &mut _| arguments.tuning.change(job);
     let choice = arguments.choice();
-    let ready = place.make_ready(choice, &change, &options, &stop, &mut live);
+    let mut with = Running::new(&options, &stop, &mut live);
+    let ready = place.make_ready(choice, &change, &mut with);
     ready.inspect_err(|_| live.end())?;
     let chosen = until_stopped(&stop, || place.again(choice, &change))?;
     say_left(choice, chosen.left);
@@ -87,7 +88,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     live.begin(&round);
     let job = round.job.clone();
-    let finished = place.finish(round, &options, &stop, &mut live);
+    let mut with = Running::new(&options, &stop, &mut live);
+    let finished = place.finish(round, &mut with);
     live.end();
     let finished = finished?;
     say(&finished, watching);

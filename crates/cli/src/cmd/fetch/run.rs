@@ -9,7 +9,7 @@ use clap::Args;
 use hecaton_fetch::job::Job;
 use hecaton_fetch::place::{self, Finished, Place};
 use hecaton_fetch::record::{count, plural};
-use hecaton_fetch::run::{Options, Summary};
+use hecaton_fetch::run::{Options, Running, Summary};
 use hecaton_fetch::segment::Tally;
 use hecaton_fetch::start::Started;
 
@@ -103,7 +103,8 @@ pub fn finish(
         note_progress: true,
         ..options
     };
-    let finished = place.finish(started, &options, stop, &mut live);
+    let mut with = Running::new(&options, stop, &mut live);
+    let finished = place.finish(started, &mut with);
     live.end();
     let finished = finished?;
     say(&finished, watching);

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::place::{self, PartEnd};
-use hecaton_fetch::run::Options;
+use hecaton_fetch::run::{Options, Running};
 
 use super::live::Live;
 use super::options::Home;
@@ -42,7 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         ..Options::default()
     };
     let mut live = Live::new(&arguments.watching)?;
-    let ended = place.run_part(&options, &stop, &mut live);
+    let ended = place.run_part(&mut Running::new(&options, &stop, &mut live));
     live.end();
     let ended = match ended? {
         PartEnd::Ran(summary) => sentence(&place.results_shown(), &summary),

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::dispatch::{self, WorkerOptions, run_worker};
 use hecaton_fetch::place;
-use hecaton_fetch::run::Options;
+use hecaton_fetch::run::{Options, Running};
 
 use super::live::Live;
 use super::options::{Home, Server, Threads};
@@ -44,19 +44,20 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let place = place::at(&arguments.home.folder, " worker")?;
     let started = place.for_workers()?;
     let stop = stop::on_request()?;
-    let options = WorkerOptions {
+    let worker = WorkerOptions {
         url: arguments.server.url.clone(),
         most: arguments.parts as usize,
-        run: Options {
-            threads: arguments.threads.threads,
-            resend_unknown: arguments.resend_unknown,
-            note_worker: true,
-            ..Options::default()
-        },
+    };
+    let options = Options {
+        threads: arguments.threads.threads,
+        resend_unknown: arguments.resend_unknown,
+        note_worker: true,
+        ..Options::default()
     };
     let mut live = Live::new(&arguments.watching)?;
     let summary = place.work(&started, &mut |started| {
-        let summary = run_worker(started, &options, &stop, &mut live);
+        let mut with = Running::new(&options, &stop, &mut live);
+        let summary = run_worker(started, &worker, &mut with);
         live.end();
         summary
     })?;

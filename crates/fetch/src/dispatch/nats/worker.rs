@@ -1,6 +1,5 @@
 //! `worker`: runs the parts that NATS hands out, until every part of the job is done.
 
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use super::leased::{Board, LeasedParts, Notice};
 use super::server::shown;
 use super::session::{Session, Topic};
 use crate::error::{Error, Result};
-use crate::run::{Observer, Summary, Work, run_supplied};
+use crate::run::{Running, Summary, Work, run_supplied};
 use crate::start::Started;
 
 /// The default length of a lease.
@@ -46,8 +45,7 @@ fn gone() -> Error {
 pub fn run_worker(
     started: &Started,
     worker: &WorkerOptions,
-    stop: &AtomicBool,
-    observer: &mut dyn Observer,
+    with: &mut Running<'_>,
 ) -> Result<Summary> {
     let board = Board::new(Times { lease: LEASE });
     let (notify, notices) = unbounded_channel();
@@ -69,10 +67,10 @@ pub fn run_worker(
         folder: &started.folder,
         job: &started.job,
         plan: &started.plan,
-        options: &worker.run,
-        stop,
+        options: with.options,
+        stop: with.stop,
     };
-    let ended = run_supplied(work, Box::new(leased), worker.most, observer);
+    let ended = run_supplied(work, Box::new(leased), worker.most, &mut *with.observer);
     let _ = notify.send(Notice::End);
     session.join().map_err(|_| gone())?;
     ended
