@@ -348,7 +348,7 @@ class ClientTest < ServerTest
     [500.., "a".."b", 1.5..2].each { |range| assert_match(/retry: statuses/, error_of(ArgumentError) { client(retry: { statuses: [range] }) }.message) }
     assert_equal %w[1.1 1.1], [1.1, "1.1"].map { |version| client(http: version).get(url("/echo")).http_version }
     assert_raises(Hecaton::Error) { client(http: 2).get("http://127.0.0.1:1/") }
-    assert_match(/http: "3"/, error_of(ArgumentError) { client(http: 3) }.message)
+    assert_match(/http: "4"/, error_of(ArgumentError) { client(http: 4) }.message)
   end
 
   def test_what_is_not_true_or_false_is_refused

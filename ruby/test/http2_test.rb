@@ -159,7 +159,7 @@ class Http2Test < Minitest::Test
   end
 
   def test_an_unknown_version_is_refused
-    error = assert_raises(ArgumentError) { Hecaton::Client.new(timeout: 20, http: "3") }
+    error = assert_raises(ArgumentError) { Hecaton::Client.new(timeout: 20, http: "4") }
     assert_includes error.message, "http"
   end
 end

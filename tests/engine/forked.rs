@@ -11,7 +11,7 @@ use crate::http2::World2;
 
 /// Drops a client and its reactor in a child, where other sockets have the numbers of its connections by then. Returns
 /// both to the parent, with what was written to those sockets.
-fn dropped_in_a_child(client: Client, reactor: Reactor) -> (Client, Reactor, Vec<u8>) {
+pub fn dropped_in_a_child(client: Client, reactor: Reactor) -> (Client, Reactor, Vec<u8>) {
     let (mut results, mut writer) = UnixStream::pair().unwrap();
     match fork().unwrap() {
         Fork::Child => {

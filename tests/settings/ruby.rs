@@ -48,6 +48,7 @@ pub fn words(kind: &str) -> String {
             "body" => "String, IO, Pathname, or an object with each",
             "untyped" => "what JSON can express",
             "addresses" => "`:public` or String or Array of them",
+            "http_versions" => "`:auto` or String or number or Array of them",
             "credentials" => "Array of a user and a password",
             "Array[name]" => "Array of String or Symbol",
             "Array[String]" => "Array of String",

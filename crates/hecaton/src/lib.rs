@@ -2,7 +2,8 @@
 //!
 //! A request passes through the modules in this order, and each module imports only from itself and from later ones.
 //! `batch` decides how many requests run at once. `client` runs one request: deadline, redirects, attempts, retries.
-//! `pool` chooses its connection. `h2` and `h1` run it on the connection. `transport` opens connections. `content`
+//! `pool` chooses its connection. `multiplex` hides which protocol a shared connection has. `h3`, `h2` and `h1` run the
+//! request on the connection. `transport` opens connections. `content`
 //! decodes bodies. `runtime` drives everything. `config` has the settings and every default. `message` has requests,
 //! responses and errors.
 //!
@@ -19,11 +20,13 @@
 //!
 //! No request is ever sent twice unless [`Retry`] is set, and then every try is listed. There are two exceptions, which
 //! are listed too ([`Ending::Resent`]). A request is re-sent if the server certainly did nothing with it: its pooled
-//! connection turned out to be closed before a byte was written, or an HTTP/2 server says so. An idempotent request is
+//! connection turned out to be closed before a byte was written, or an HTTP/2 or HTTP/3 server says so. An idempotent request is
 //! re-sent, once, if its connection ended before a byte of the response came (RFC 9110 §9.2.2; [`Config::reconnect`]
 //! switches it off).
 
 #![forbid(unsafe_code)]
+// What HTTP/3 shares with HTTP/2 has parts that HTTP/2 does not use.
+#![cfg_attr(not(feature = "http3"), allow(dead_code))]
 
 // In the order in which a request passes through them; each imports only from those below it (`tests/architecture/`).
 mod batch;
@@ -31,6 +34,11 @@ mod batch;
 mod client;
 
 mod pool;
+
+mod multiplex;
+
+#[cfg(feature = "http3")]
+mod h3;
 
 mod h2;
 

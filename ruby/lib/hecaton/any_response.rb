@@ -51,7 +51,7 @@ module Hecaton
     # For adapters: yields name and value of each field in order, Strings that may be changed.
     def each_field = headers.each { |name, value| yield name.dup, value.dup }
 
-    # String: "1.1" or "2", the HTTP version of the response; nil in a response made by hand.
+    # String: "1.1", "2" or "3", the HTTP version of the response; nil in a response made by hand.
     def http_version = attempts.last&.version
 
     # Time after which the requested resource is likely to be gone, from Sunset (RFC 8594); nil without the header.

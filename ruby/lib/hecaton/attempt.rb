@@ -12,7 +12,7 @@ module Hecaton
   #   byte was written, or an HTTP/2 server said so. Or the request is idempotent, and its connection ended before a
   #   byte of the response (see reconnect of Client.new).
   # - status: the status code, nil before the head of a response came; with :failed the body did not come whole
-  # - version: of HTTP, "1.1" or "2"; nil when the request was not begun
+  # - version: of HTTP, "1.1", "2" or "3"; nil when the request was not begun
   # - redirects: how many were followed before it
   # - begun, ended: seconds from the start of the request; ended is nil for what was given up
   # - peer: the Endpoint that was connected to, nil when none was. Through a proxy it is the proxy
@@ -46,7 +46,8 @@ module Hecaton
   class TLS
     # String: the version of TLS, "1.2" or "1.3".
     attr_reader :version
-    # String: the cipher suite by its name in IANA's registry, "TLS_AES_128_GCM_SHA256" and the like.
+    # String: the cipher suite by its name in IANA's registry, "TLS_AES_128_GCM_SHA256" and the like; nil over HTTP/3,
+    # where it is not known.
     attr_reader :cipher
     # String: the protocol that the server chose (ALPN), "h2" or "http/1.1"; nil when it chose none.
     attr_reader :alpn

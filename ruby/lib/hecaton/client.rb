@@ -124,8 +124,21 @@ module Hecaton
       )
     end
 
-    # An HTTP version as the engine takes it.
-    def self.http(value) = value.is_a?(Numeric) ? value.to_s.delete_suffix(".0") : value
+    # An HTTP version, or several, as the engine takes them.
+    def self.http(value)
+      return value.to_s if value.is_a?(Symbol)
+      return value.is_a?(Numeric) ? value.to_s.delete_suffix(".0") : value unless value.is_a?(Array)
+
+      versions = value.map { |each| http(each).to_s }.uniq.sort
+      case versions
+      when %w[1.1 2 3] then "auto"
+      when %w[1.1 2] then nil
+      else
+        return versions.first if versions.one?
+
+        raise ArgumentError, "http: #{value.inspect} is not supported: use [\"3\", \"2\", \"1.1\"], [\"2\", \"1.1\"] or one version"
+      end
+    end
 
     # Names of headers as the engine takes them, nil for none.
     def self.names(name, value)

@@ -7,7 +7,7 @@ module Hecaton
     ATTEMPT = "Q<CCCCS<S<Q<9"
     ATTEMPT_SIZE = 88
     ENDINGS = %i[unfinished status failed resent].freeze
-    VERSIONS = [nil, "1.1", "2"].freeze
+    VERSIONS = [nil, "1.1", "2", "3"].freeze
     NONE = 2**64 - 1
     private_constant :HEAD, :HEAD_SIZE, :ATTEMPT, :ATTEMPT_SIZE, :ENDINGS, :VERSIONS, :NONE
 

@@ -42,6 +42,7 @@ module Hecaton
       return if texts.empty?
 
       version, cipher, alpn = texts
+      cipher = nil if cipher.empty?
       TLS.new(version: version, cipher: cipher, alpn: (alpn unless alpn.empty?)).from(@certificates, @index)
     end
 

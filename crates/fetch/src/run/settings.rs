@@ -120,7 +120,8 @@ fn protocol(network: &Network) -> Result<Protocol> {
         None => Ok(Protocol::Auto),
         Some("1.1") => Ok(Protocol::Http1),
         Some("2") => Ok(Protocol::Http2),
-        Some(other) => Err(Error::usage(format!("http is {other:?}: use 1.1 or 2"))),
+        Some("3") => Ok(Protocol::Http3),
+        Some(other) => Err(Error::usage(format!("http is {other:?}: use 1.1, 2 or 3"))),
     }
 }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::body_reader::{BodyReader, Http1Body, Source, decoder};
-use super::http2::Reply;
 use super::open_response::{Body, OpenResponse, Order, Reading};
 use super::shared::Shared;
+use super::stream_attempt::Reply;
 use crate::content::buffered::Buffered;
 use crate::h1::exchange::exchange;
 use crate::message::attempt::Trace;
@@ -21,9 +21,9 @@ impl Shared {
         trace: &mut Trace,
     ) -> Result<OpenResponse, Broken> {
         let mut held = None;
-        if self.pool.may_support_http2(&request.origin) {
+        if self.pool.may_share(&request.origin) {
             // Boxed to keep the future of a plain request small.
-            match Box::pin(self.attempt_http2(request, order, trace)).await? {
+            match Box::pin(self.attempt_on_stream(request, order, trace)).await? {
                 Reply::Response(response) => return Ok(response),
                 Reply::Http1(connection) => held = connection,
             }
@@ -39,6 +39,7 @@ impl Shared {
         let http1 = &mut held.connection.http1;
         let (head, mut incoming) = exchange(http1, request, &self.config, trace).await?;
         trace.attempt().status = Some(head.status);
+        self.pool.heed(&request.origin, &head.fields);
         let decoder = match head.coded {
             true => decoder(request, &self.config, head.status, &head.fields),
             false => Ok(None),

@@ -1,4 +1,4 @@
-//! The unread rest of a response: its body, from HTTP/1.1 or HTTP/2, and its content codings.
+//! The unread rest of a response: its body, from a connection of its own or a stream of a shared one, and its content codings.
 
 use std::collections::VecDeque;
 use std::ops::Deref;
@@ -17,7 +17,6 @@ use crate::content::growing::Growing;
 use crate::content::{Decoder, Step, Undecodable};
 use crate::h1::body::BodyError;
 use crate::h1::incoming::Incoming;
-use crate::h2;
 use crate::message::attempt::Trace;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::fields::{Fields, Trailers};
@@ -25,6 +24,7 @@ use crate::message::head::Framing;
 use crate::message::origin::Origin;
 use crate::message::reason::Reason;
 use crate::message::request::Request;
+use crate::multiplex;
 use crate::pool::{Held, Pool};
 use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 
@@ -48,7 +48,7 @@ pub(crate) struct BodyReader {
 pub(crate) enum Source {
     Http1(Http1Body),
     /// Dropping it gives the stream back, and resets it unless it has ended.
-    Http2(h2::incoming::Incoming),
+    Stream(multiplex::incoming::Incoming),
     Given(GivenBody),
 }
 
@@ -210,7 +210,7 @@ impl BodyReader {
         let most = self.config.max_body;
         let announced = match &self.source {
             Source::Http1(body) => body.framing.length(),
-            Source::Http2(incoming) => incoming.length(),
+            Source::Stream(incoming) => incoming.length(),
             Source::Given(_) => None,
         };
         let announced = announced.filter(|_| self.decoder.is_none());
@@ -230,7 +230,7 @@ impl BodyReader {
     pub fn take_trailers(&mut self) -> Trailers {
         match &mut self.source {
             Source::Http1(body) => body.incoming.take_trailers(),
-            Source::Http2(incoming) => incoming.take_trailers(),
+            Source::Stream(incoming) => incoming.take_trailers(),
             Source::Given(body) => body.trailers.take(),
         }
     }
@@ -263,7 +263,7 @@ impl BodyReader {
     pub fn put_away(self, now: Instant) {
         match self.source {
             Source::Http1(body) => body.put_away(&self.pool, now),
-            Source::Http2(incoming) => {
+            Source::Stream(incoming) => {
                 drop(incoming);
                 self.pool.keep_few();
             }
@@ -280,7 +280,7 @@ impl Source {
                 let piece = body.incoming.piece(http1, config).await;
                 piece.map_err(|failure| body.incoming.with_received(failure, body.framing, http1))
             }
-            Source::Http2(incoming) => incoming.piece(config).await,
+            Source::Stream(incoming) => incoming.piece(config).await,
             Source::Given(body) => body.piece(),
         }
     }
@@ -290,7 +290,7 @@ impl Source {
             Source::Http1(body) => body
                 .incoming
                 .is_whole(&mut body.held.connection.http1, config),
-            Source::Http2(incoming) => incoming.is_whole(),
+            Source::Stream(incoming) => incoming.is_whole(),
             Source::Given(body) => body.pieces.is_empty() && body.ending.is_none(),
         }
     }

@@ -55,7 +55,6 @@ mod body_reader;
 mod connecting;
 mod digest;
 pub(crate) mod hooks;
-mod http2;
 mod intercepted;
 mod open_response;
 mod predicate_retries;
@@ -66,6 +65,7 @@ mod resends;
 mod respond;
 mod shared;
 pub(crate) mod sharing;
+mod stream_attempt;
 pub(crate) mod streaming;
 pub(crate) mod watched;
 
@@ -78,7 +78,8 @@ use http::HeaderValue;
 use self::open_response::Reading;
 use self::shared::Shared;
 use self::streaming::Streaming;
-use crate::config::{Config, redirect_hosts};
+use crate::config::proxy::Proxy;
+use crate::config::{Config, Protocol, redirect_hosts};
 use crate::message::attempt::Trace;
 use crate::message::error::Error;
 use crate::message::failure::{Failure, InvalidRequest};
@@ -211,10 +212,28 @@ fn check(config: &mut Config) -> Result<(), InvalidRequest> {
         let why = "local_address and unix_socket exclude each other: give one";
         return Err(InvalidRequest(why.into()));
     }
+    check_http3(config)?;
     if let Some(hosts) = &config.redirect_hosts {
         redirect_hosts::check(hosts)?;
     }
     config.read_files()
+}
+
+/// Refuses what HTTP/3 cannot do.
+fn check_http3(config: &Config) -> Result<(), InvalidRequest> {
+    let (only, any) = (Protocol::Http3, Protocol::Any);
+    let why = if cfg!(not(feature = "http3")) && (config.http == only || config.http == any) {
+        "http has 3, and this build is without HTTP/3: build it with the feature `http3`"
+    } else if config.http != only {
+        return Ok(());
+    } else if config.unix_socket.is_some() {
+        "http is 3, which does not go through a Unix socket: leave unix_socket out"
+    } else if matches!(config.proxy, Proxy::Url(_)) {
+        "http is 3, which does not go through a proxy: leave proxy out"
+    } else {
+        return Ok(());
+    };
+    Err(InvalidRequest(why.into()))
 }
 
 fn failed(request: impl Into<Sent>, failure: Failure, trace: Trace) -> Error {

@@ -16,6 +16,7 @@ pub(crate) mod table;
 
 pub use self::table::Config;
 use crate::message::failure::InvalidRequest;
+use crate::message::origin::Scheme;
 use crate::message::request_flags::RequestFlags;
 
 impl Config {
@@ -63,6 +64,26 @@ pub enum Protocol {
     /// Only HTTP/2 (RFC 9113): by ALPN over TLS, and without TLS with prior knowledge that the server supports it
     /// (§3.3).
     Http2,
+    /// Only HTTP/3 (RFC 9114), which needs https and the feature `http3`.
+    Http3,
+    /// As `Auto`, and HTTP/3 to origins that have announced it (`Alt-Svc`, RFC 7838). Needs the feature `http3`.
+    Any,
+}
+
+impl Protocol {
+    /// Whether requests to an origin with this scheme share connections, or might.
+    pub(crate) fn may_share(self, scheme: Scheme) -> bool {
+        match self {
+            Protocol::Http1 => false,
+            Protocol::Http2 | Protocol::Http3 => true,
+            Protocol::Auto | Protocol::Any => scheme == Scheme::Https,
+        }
+    }
+
+    /// Whether a server may be used that supports only HTTP/1.1.
+    pub(crate) fn allows_http1(self) -> bool {
+        matches!(self, Protocol::Http1 | Protocol::Auto | Protocol::Any)
+    }
 }
 
 /// The oldest version of TLS that a client accepts.

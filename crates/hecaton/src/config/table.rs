@@ -261,11 +261,13 @@ settings! {
     /// A Cookies jar, which clients may share, or true for one of its own. The jar stores the cookies that
     /// responses set, and sends them back. Default none: cookies are headers like others.
     cookies: Option<Cookies> = None, request, "Cookies | bool | nil";
-    /// "1.1" or "2" alone, or as numbers. Default nil: over TLS the server chooses (ALPN), and without TLS it is
-    /// "1.1". With "2" and no TLS the server must be known to support it (RFC 9113 §3.3). Over HTTP/2 the requests to
-    /// an origin share one connection, up to the number of streams that the server allows, and then another one. So
-    /// limits count connections. The client responds to pings while no thread waits, too.
-    http: Protocol = Protocol::Auto, connection, "String | Numeric | nil";
+    /// "1.1", "2" or "3" alone, or as numbers. Default nil: over TLS the server chooses 1.1 or 2 (ALPN), and without TLS
+    /// it is "1.1". With "2" and no TLS the server must be known to support it (RFC 9113 §3.3). "3" is HTTP/3 over QUIC
+    /// and needs https; no proxy and no Unix socket. :auto (or an Array, ["3", "2", "1.1"]) is nil and also uses HTTP/3 for
+    /// origins that have announced it (Alt-Svc). Over HTTP/2 and HTTP/3 the requests to an origin share one
+    /// connection, up to the number of streams that the server allows, and then another one. So limits count
+    /// connections. The client responds to pings while no thread waits, too.
+    http: Protocol = Protocol::Auto, connection, "http_versions?";
     /// The authorities that may sign a server's certificate, instead of the system's: the path of a PEM file, or
     /// its text. Default: the system's, or what SSL_CERT_FILE and SSL_CERT_DIR name. Files are read here, once.
     /// A certificate names its hosts as subject alternative names; a common name alone does not count.

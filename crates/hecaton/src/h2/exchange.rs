@@ -8,8 +8,9 @@ use std::io::ErrorKind;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use h2::client::ResponseFuture;
-use h2::{Reason, RecvStream};
+use h2::{Reason, RecvStream, SendStream};
 use http::Method;
 use http::header::CONTENT_LENGTH;
 
@@ -61,7 +62,7 @@ pub(crate) async fn exchange(
 /// A request under way. The handles of the stream are dropped before its permit.
 struct Exchange {
     response: ResponseFuture,
-    upload: Upload,
+    upload: Upload<SendStream<Bytes>>,
     stream: u32,
     permit: StreamPermit,
 }
@@ -186,7 +187,7 @@ impl StreamPermit {
         // A server that has begun a response has processed the request, whatever it says of it later.
         let begun = self.has_begun();
         if let Some(left_out) = self.requires_http1(error) {
-            return match self.use_http1() {
+            return match self.loan.use_http1() {
                 true if left_out && !begun => Broken::Unprocessed(failure, false),
                 true => Broken::Failed(failure),
                 false => protocol(phase, NO_HTTP1.into(), None),
@@ -194,7 +195,7 @@ impl StreamPermit {
         }
         if is_refusal(error) {
             // No further request uses the connection of a peer that refused a stream.
-            self.retire();
+            self.loan.retires = true;
             return match begun {
                 true => Broken::Failed(failure),
                 false => Broken::Refused(failure),
@@ -210,7 +211,7 @@ impl StreamPermit {
         // An error in a GOAWAY is a judgement of the server, and part of a response is more than none. A server that
         // violates HTTP/2 on a new connection would do so again.
         let silent = self.link.last_word().is_none() && !begun;
-        match silent && (error.is_io() || (ended && self.reused)) {
+        match silent && (error.is_io() || (ended && self.loan.reused)) {
             true => Broken::Ended(failure),
             false => Broken::Failed(failure),
         }

@@ -1,4 +1,4 @@
-//! Heads in HTTP/2: a request's fields → what `h2` sends, and what `h2` read → a block of fields.
+//! Heads in HTTP/2 and HTTP/3: a request's fields → what `h2` sends, and what `h2` read → a block of fields.
 
 use http::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, PROXY_AUTHORIZATION, TE,
@@ -15,7 +15,7 @@ use crate::message::head::BadHead;
 use crate::message::request::Request;
 use crate::message::request_flags::is_left_out;
 
-/// Fields about one HTTP/1.1 connection, which are forbidden in HTTP/2 (RFC 9113 §8.2.2). So are `Connection`, the
+/// Fields about one HTTP/1.1 connection, which are forbidden in HTTP/2 (RFC 9113 §8.2.2) and HTTP/3 (RFC 9114 §4.2). So are `Connection`, the
 /// fields that it names, and `TE` unless it is `trailers`.
 const OF_A_CONNECTION: [HeaderName; 5] = [
     // HTTP/2 passes proxies in tunnels.
@@ -27,13 +27,14 @@ const OF_A_CONNECTION: [HeaderName; 5] = [
 ];
 
 /// The head of `request` as `h2` takes it, or why it cannot be put into HTTP/2.
-pub(super) fn request_head(
+pub(crate) fn request_head(
     request: &Request,
     config: &Config,
 ) -> Result<http::Request<()>, String> {
     // A program's own `Host` replaces the URL's (RFC 9113 §8.3.1).
-    let authority = Authority::try_from(request.host.as_ref())
-        .map_err(|_| "the Host header is not a host and port, which HTTP/2 requires".to_owned())?;
+    let authority = Authority::try_from(request.host.as_ref()).map_err(|_| {
+        "the Host header is not a host and port, which HTTP/2 and HTTP/3 require".to_owned()
+    })?;
     let mut parts = http::uri::Parts::default();
     parts.scheme = Some(match request.origin.scheme {
         crate::message::origin::Scheme::Http => Scheme::HTTP,

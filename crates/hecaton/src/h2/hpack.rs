@@ -106,20 +106,20 @@ impl Default for Decoder {
 }
 
 /// The unread rest of a block.
-struct Input<'a> {
-    block: &'a [u8],
-    at: usize,
+pub(crate) struct Input<'a> {
+    pub block: &'a [u8],
+    pub at: usize,
 }
 
 impl Input<'_> {
-    fn byte(&mut self) -> Result<u8, Undecodable> {
+    pub fn byte(&mut self) -> Result<u8, Undecodable> {
         let byte = self.block.get(self.at).ok_or(Undecodable)?;
         self.at += 1;
         Ok(*byte)
     }
 
     /// An integer that begins in the lower bits of a byte (RFC 7541 §5.1), no longer than `h2` takes.
-    fn integer(&mut self, first: u8, bits: u32) -> Result<usize, Undecodable> {
+    pub fn integer(&mut self, first: u8, bits: u32) -> Result<usize, Undecodable> {
         let mask = (1_usize << bits) - 1;
         let mut value = usize::from(first) & mask;
         if value < mask {
@@ -135,17 +135,18 @@ impl Input<'_> {
         Err(Undecodable)
     }
 
-    fn string(&mut self, out: &mut Vec<u8>) -> Result<(), Undecodable> {
+    /// A string whose length begins in the lower bits of a byte; the bit above them says whether it is in Huffman's
+    /// code (RFC 7541 §5.2).
+    pub fn string(&mut self, first: u8, bits: u32, out: &mut Vec<u8>) -> Result<(), Undecodable> {
         out.clear();
-        let first = self.byte()?;
-        let length = self.integer(first, 7)?;
+        let length = self.integer(first, bits)?;
         let bytes = self
             .block
             .get(self.at..)
             .and_then(|rest| rest.get(..length));
         let bytes = bytes.ok_or(Undecodable)?;
         self.at += length;
-        if first & 0x80 == 0 {
+        if first & 1 << bits == 0 {
             out.extend_from_slice(bytes);
         } else if !huffman::decode(bytes, out) {
             return Err(Undecodable);
@@ -196,7 +197,7 @@ impl Decoder {
                     }
                     harmless.push(0x40);
                     for length in [name, all - name] {
-                        push_length(&mut harmless, length);
+                        push_integer(&mut harmless, 0, 7, length);
                         harmless.resize(harmless.len() + length, b'x');
                     }
                 }
@@ -228,13 +229,15 @@ impl Decoder {
         let indexed = first & 0x40 != 0;
         let index = input.integer(first, if indexed { 6 } else { 4 })?;
         let (name, name_length) = if index == 0 {
-            input.string(&mut self.name)?;
+            let first = input.byte()?;
+            input.string(first, 7, &mut self.name)?;
             (Name::of(&self.name), self.name.len())
         } else {
             let known = self.known(index)?;
             (known.name, known.name_length)
         };
-        input.string(&mut self.value)?;
+        let first = input.byte()?;
+        input.string(first, 7, &mut self.value)?;
         let field = Field::new(name, name_length, &self.value);
         if indexed {
             self.changes.push(match field.is_taken() {
@@ -295,20 +298,28 @@ impl Decoder {
     }
 }
 
-/// The length of a string that is not in Huffman's code (RFC 7541 §5.1, §5.2).
-fn push_length(block: &mut Vec<u8>, length: usize) {
-    let Some(mut rest) = length.checked_sub(0x7f) else {
-        return block.push(length as u8);
+/// Appends an integer that begins in the lower bits of a byte, whose other bits are `flags` (RFC 7541 §5.1).
+pub(crate) fn push_integer(out: &mut Vec<u8>, flags: u8, bits: u32, value: usize) {
+    let mask = (1_usize << bits) - 1;
+    let Some(mut rest) = value.checked_sub(mask) else {
+        return out.push(flags | value as u8);
     };
-    block.push(0x7f);
+    out.push(flags | mask as u8);
     while rest >= 0x80 {
-        block.push(rest as u8 | 0x80);
+        out.push(rest as u8 | 0x80);
         rest >>= 7;
     }
-    block.push(rest as u8);
+    out.push(rest as u8);
 }
 
 impl Block {
+    /// Adds the next field; whether it is a pseudo-header field.
+    pub fn add(&mut self, name: &[u8], value: &[u8], behind_others: bool) -> bool {
+        let field = Field::new(Name::of(name), name.len(), value);
+        self.note(&field, behind_others);
+        matches!(field.name, Name::Status | Name::Pseudo)
+    }
+
     fn note(&mut self, field: &Field, behind_others: bool) {
         let is_status = field.name == Name::Status;
         let wrong = match field.name {

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use h2::RecvStream;
+use h2::{RecvStream, SendStream};
 use http::HeaderMap;
 
 use super::exchange::explain;
@@ -13,15 +13,11 @@ use super::permit::StreamPermit;
 use super::upload::Upload;
 use super::window::Taken;
 use crate::config::Config;
-use crate::content::buffered::Share;
-use crate::content::growing::Growing;
-use crate::h1::body::BodyError;
 use crate::message::failure::{Failure, Kind, Phase, came_of};
 use crate::message::fields::Trailers;
 use crate::message::head::BadHead;
 use crate::message::reason::Reason;
 use crate::runtime::timer::PhaseTimer;
-use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 
 /// Dropping it before the end resets the stream. The handles of the stream are dropped before its permit.
 pub(crate) struct Incoming {
@@ -39,7 +35,7 @@ pub(crate) struct Incoming {
     /// How often windows had shrunk when this one was looked at.
     shrunk: u32,
     trailers: Trailers,
-    upload: Upload,
+    upload: Upload<SendStream<Bytes>>,
     permit: StreamPermit,
 }
 
@@ -47,7 +43,7 @@ impl Incoming {
     pub(super) fn new(
         body: RecvStream,
         length: Option<u64>,
-        upload: Upload,
+        upload: Upload<SendStream<Bytes>>,
         permit: StreamPermit,
     ) -> Incoming {
         Incoming {
@@ -63,40 +59,14 @@ impl Incoming {
         }
     }
 
-    /// Reads the body to its end. Fails at once when its length is known to be too much.
-    pub async fn whole(&mut self, config: &Config, share: Share) -> Result<Bytes, Failure> {
-        let most = config.max_body;
-        let too_large = || BodyError::TooLarge.into_failure(most);
-        if self.body.is_some() && self.length.is_some_and(|length| length > most as u64) {
-            return Err(too_large());
-        }
-        let mut timer = PhaseTimer::new(config);
-        let likely = self
-            .length
-            .map_or(most, |length| length.min(most as u64) as usize);
-        let mut whole = Growing::new(share);
-        let mut pieces = 0_u32;
-        while let Some(piece) = self.next(&mut timer, config).await? {
-            if piece.len() > most - whole.len() {
-                return Err(too_large());
-            }
-            whole.add(&piece, likely, 0)?;
-            pieces = pieces.wrapping_add(1);
-            if pieces.is_multiple_of(PIECES_PER_TURN) {
-                yield_now().await;
-            }
-        }
-        Ok(whole.take())
-    }
-
-    /// Reads the next piece of the body, none at its end. Nothing is lost when the future is dropped.
-    pub async fn piece(&mut self, config: &Config) -> Result<Option<Bytes>, Failure> {
-        self.next(&mut PhaseTimer::new(config), config).await
-    }
-
     /// The announced length of the body.
     pub fn length(&self) -> Option<u64> {
         self.length
+    }
+
+    /// Whether the end of the body has been read.
+    pub fn has_ended(&self) -> bool {
+        self.body.is_none()
     }
 
     /// Whether all of the body has been taken.
@@ -109,7 +79,8 @@ impl Incoming {
         self.trailers.take()
     }
 
-    async fn next(
+    /// Reads the next piece of the body, none at its end. Nothing is lost when the future is dropped.
+    pub async fn next(
         &mut self,
         timer: &mut PhaseTimer<'_>,
         config: &Config,
@@ -222,7 +193,7 @@ impl Incoming {
     }
 }
 
-fn too_much(why: &BadHead) -> Failure {
+pub(crate) fn too_much(why: &BadHead) -> Failure {
     let most = match why {
         BadHead::TooManyFields(_) => "fields than max_header_fields",
         _ => "bytes than max_header_bytes",
@@ -231,12 +202,12 @@ fn too_much(why: &BadHead) -> Failure {
     malformed(detail)
 }
 
-fn malformed(detail: String) -> Failure {
+pub(crate) fn malformed(detail: String) -> Failure {
     let failure = Failure::new(Kind::Body, Phase::Read, detail);
     failure.for_reason(Reason::BodyMalformed).for_good()
 }
 
-fn other_length(came: u64, length: u64) -> Failure {
+pub(crate) fn other_length(came: u64, length: u64) -> Failure {
     if came < length {
         return cut_short(&came_of(came, length));
     }
@@ -244,7 +215,7 @@ fn other_length(came: u64, length: u64) -> Failure {
     Failure::new(Kind::Body, Phase::Read, detail).for_good()
 }
 
-fn cut_short(why: &str) -> Failure {
+pub(crate) fn cut_short(why: &str) -> Failure {
     let detail = format!("the body was cut short: {why}");
     Failure::new(Kind::Body, Phase::Read, detail).for_reason(Reason::BodyCutShort)
 }

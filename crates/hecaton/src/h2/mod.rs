@@ -3,7 +3,8 @@
 //!
 //! `link`, with `instrumented` and `frames`, is the connection itself, and `observed` is what is known about it.
 //! `guard`, with `blocks`, `hpack`, `huffman`, `joined`, `reader`, `precedence` and `response_state`, filters what
-//! reaches `h2`. `permit` is the right to a stream. `exchange`, with `head` (fields), `upload` and `incoming`, runs one
+//! reaches `h2`. `session` is the connection as the pool has it, `loan` and
+//! `permit` are the right to a stream. `exchange`, with `head` (fields), `upload` and `incoming`, runs one
 //! request on one stream. `window` decides how much of a body may come ahead of its reader.
 //!
 //! Decisions:
@@ -49,19 +50,21 @@ mod blocks;
 pub(crate) mod exchange;
 mod frames;
 mod guard;
-mod head;
-mod hpack;
+pub(crate) mod head;
+pub(crate) mod hpack;
 mod huffman;
 pub(crate) mod incoming;
 mod instrumented;
 mod joined;
 pub(crate) mod link;
+pub(crate) mod loan;
 mod observed;
 pub(crate) mod permit;
 mod precedence;
 mod reader;
-mod response_state;
-mod upload;
+pub(crate) mod response_state;
+pub(crate) mod session;
+pub(crate) mod upload;
 pub(crate) mod window;
 
 #[cfg(any(fuzzing, test))]

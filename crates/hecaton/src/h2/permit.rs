@@ -1,4 +1,4 @@
-//! A stream permit: the right of one request to one stream of a connection, until it is dropped.
+//! A stream permit: the right of one request to one stream of an HTTP/2 connection, until it is dropped.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -9,59 +9,29 @@ use h2::client::{ResponseFuture, SendRequest};
 use http::Method;
 
 use super::link::Link;
-use crate::message::connection_facts::ConnectionFacts;
-use crate::message::origin::Origin;
+use super::loan::Loan;
 use crate::transport::tls::explain::Explanation;
 
-/// The pool, to which a permit is returned.
-pub(crate) trait Lender: Send + Sync {
-    /// The stream has ended; `retires` means that no further request may use its connection.
-    fn take_back(self: Arc<Self>, origin: &Arc<Origin>, connection: u64, retires: bool);
-
-    /// The peer requires HTTP/1.1. Returns whether the settings allow it; if so, it is used from now on.
-    fn use_http1(self: Arc<Self>, origin: &Arc<Origin>) -> bool;
-}
-
 pub(crate) struct StreamPermit {
-    /// Number of the connection, unique within the client.
-    pub connection: u64,
-    /// The other end of the connection.
-    pub facts: Option<Arc<ConnectionFacts>>,
-    /// Whether another request opened the connection.
-    pub reused: bool,
     pub(crate) link: Arc<Link>,
-    origin: Arc<Origin>,
-    lender: Arc<dyn Lender>,
     send: Option<SendRequest<Bytes>>,
-    retires: bool,
     /// How many bytes had come on the connection when the permit was given.
     received: u64,
     /// Its stream, once it has one.
     stream: Option<u32>,
+    /// Returned last.
+    pub loan: Loan,
 }
 
 impl StreamPermit {
-    pub fn new(
-        connection: u64,
-        facts: Option<Arc<ConnectionFacts>>,
-        reused: bool,
-        link: Arc<Link>,
-        origin: Arc<Origin>,
-        lender: Arc<dyn Lender>,
-        send: SendRequest<Bytes>,
-    ) -> StreamPermit {
+    pub fn new(loan: Loan, link: Arc<Link>, send: SendRequest<Bytes>) -> StreamPermit {
         link.opens_stream();
         StreamPermit {
-            connection,
-            facts,
-            reused,
             received: link.observed.received(),
             link,
-            origin,
-            lender,
             send: Some(send),
-            retires: false,
             stream: None,
+            loan,
         }
     }
 
@@ -71,9 +41,9 @@ impl StreamPermit {
         let context = &mut Context::from_waker(Waker::noop());
         let ready = self.send.as_mut().map(|send| send.poll_ready(context));
         let allows = |send: &SendRequest<Bytes>| send.current_max_send_streams() > 0;
-        let allowed = !self.reused || self.send.as_ref().is_some_and(allows);
+        let allowed = !self.loan.reused || self.send.as_ref().is_some_and(allows);
         allowed
-            && !self.retires
+            && !self.loan.retires
             && matches!(ready, Some(Poll::Ready(Ok(()))))
             && self.link.is_open()
     }
@@ -146,16 +116,6 @@ impl StreamPermit {
     pub fn refusal(&self) -> Option<&Explanation> {
         self.link.observed.refusal()
     }
-
-    /// The peer requires HTTP/1.1. Returns whether requests to its origin use it from now on.
-    pub fn use_http1(&self) -> bool {
-        self.lender.clone().use_http1(&self.origin)
-    }
-
-    /// No further request may use this connection.
-    pub fn retire(&mut self) {
-        self.retires = true;
-    }
 }
 
 impl Drop for StreamPermit {
@@ -167,8 +127,6 @@ impl Drop for StreamPermit {
             self.link.observed.closed(stream);
             self.link.doubt(self.received);
         }
-        self.retires |= self.link.observed.is_faulty();
-        let lender = self.lender.clone();
-        lender.take_back(&self.origin, self.connection, self.retires);
+        self.loan.retires |= self.link.observed.is_faulty();
     }
 }

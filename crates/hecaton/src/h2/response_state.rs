@@ -22,7 +22,7 @@ enum Phase {
 
 /// The decision about a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     #[default]
     Fine,
     /// The stream must be reset for it.
@@ -33,7 +33,7 @@ pub(super) enum Verdict {
 
 /// The state of a stream, tracked before `h2` reads the frames.
 #[derive(Debug, Default)]
-pub(super) struct ResponseState {
+pub(crate) struct ResponseState {
     /// Whether the request has begun to leave. Frames are checked only if they were observed from the first.
     pub sent: bool,
     is_head: bool,
@@ -45,7 +45,7 @@ pub(super) struct ResponseState {
     body: u64,
     /// How many of its frames were empty.
     empty: u32,
-    pub reader: Reader,
+    pub(super) reader: Reader,
     /// Wakes the reader, if it has waited.
     pub waker: Option<Waker>,
     /// Whether fields came after the body.
@@ -117,7 +117,7 @@ impl ResponseState {
             return Some("it has no :status");
         };
         match status {
-            101 => return Some("status 101 has no meaning in HTTP/2"),
+            101 => return Some("status 101 has a meaning only in HTTP/1.1"),
             100..200 if ends => return Some("an interim response (1xx) ends the stream"),
             100..200 => {
                 self.interim += 1;
@@ -213,6 +213,11 @@ impl ResponseState {
     /// Whether an interim response or the head of the final one has come.
     pub fn has_begun(&self) -> bool {
         self.phase != Phase::Head || self.interim > 0
+    }
+
+    /// Whether the head of the final response has not come.
+    pub fn is_at_head(&self) -> bool {
+        self.phase == Phase::Head
     }
 
     pub fn has_ended(&self) -> bool {

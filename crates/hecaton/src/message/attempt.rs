@@ -124,14 +124,17 @@ pub enum Version {
     Http1,
     /// HTTP/2.
     Http2,
+    /// HTTP/3.
+    Http3,
 }
 
 impl Version {
-    /// `1.1` or `2`.
+    /// `1.1`, `2` or `3`.
     pub fn name(self) -> &'static str {
         match self {
             Version::Http1 => "1.1",
             Version::Http2 => "2",
+            Version::Http3 => "3",
         }
     }
 }

@@ -30,7 +30,8 @@ pub enum Endpoint {
 pub struct TlsFacts {
     /// `1.2` or `1.3`.
     pub version: &'static str,
-    /// The cipher suite by its name in IANA's registry, such as `TLS_AES_128_GCM_SHA256`.
+    /// The cipher suite by its name in IANA's registry, such as `TLS_AES_128_GCM_SHA256`; empty over HTTP/3, where it is
+    /// not known.
     pub cipher: String,
     /// The protocol that the server chose (ALPN), such as `h2`.
     pub alpn: Option<String>,

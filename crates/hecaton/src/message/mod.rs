@@ -12,6 +12,7 @@
 //!   does.
 
 pub(crate) mod address;
+pub(crate) mod alt_svc;
 pub(crate) mod attempt;
 pub(crate) mod body;
 pub(crate) mod broken;

@@ -16,19 +16,18 @@ use super::origin_state::Session;
 use super::sessions::{QueueEntry, Sessions, StreamOffer};
 pub(crate) use super::waiter::Acquired;
 use super::waiter::Grant;
-use crate::config::Protocol;
-use crate::h2::link::Link;
 use crate::message::attempt::Trace;
 use crate::message::elapsed::Elapsed;
-use crate::message::failure::{Failure, Kind, Phase};
-use crate::message::origin::{Origin, Scheme};
+use crate::message::failure::{Failure, Phase};
+use crate::message::origin::Origin;
+use crate::multiplex::Driver;
+use crate::multiplex::open::NewConnection as Begun;
 use crate::runtime::tasks::spawn;
 use crate::runtime::timer::within;
-use crate::transport::tls::Offer;
 
 /// A connection that was just opened.
 enum NewConnection {
-    Http2(Session, Arc<Link>),
+    Shared(Session, Driver),
     Http1(Held),
 }
 
@@ -51,9 +50,9 @@ pub(crate) async fn acquire(
             StreamOffer::Wait(entry, busy) => wait(pool, entry, busy, origin, trace).await?,
         };
         if let Acquired::Stream(stream) = &mut acquired {
-            stream.link.refresh().await;
-            if stream.link.is_doubted() {
-                if !stream.link.lives().await {
+            stream.refresh().await;
+            if stream.is_doubted() {
+                if !stream.lives().await {
                     stream.retire();
                 }
                 // This time counts neither as sending nor as opening another connection.
@@ -63,9 +62,10 @@ pub(crate) async fn acquire(
                 continue;
             }
             let attempt = trace.attempt();
-            attempt.connection = stream.connection;
-            attempt.facts = stream.facts.clone();
-            attempt.reused = stream.reused;
+            let loan = stream.loan();
+            attempt.connection = loan.connection;
+            attempt.facts = loan.facts.clone();
+            attempt.reused = loan.reused;
         }
         return Ok(acquired);
     }
@@ -163,8 +163,8 @@ async fn open(
     let begun = begin(pool, permit, origin, opening.trace, &elapsed).await;
     let entry = opening.entry.take().expect("it is taken once, here");
     match begun {
-        Ok(NewConnection::Http2(session, link)) => {
-            spawn_driver(pool, origin, session.ticket.id, link);
+        Ok(NewConnection::Shared(session, driver)) => {
+            spawn_driver(pool, origin, session.ticket.id, driver);
             let stream = entry.opened(session);
             pool.idle.tend();
             Ok(Acquired::Stream(stream))
@@ -195,7 +195,7 @@ impl Drop for Opening<'_> {
     }
 }
 
-/// Opens a connection, and begins HTTP/2 on it if the server supports it.
+/// Opens a connection, and begins the protocol on it that the server supports.
 async fn begin(
     pool: &Pool,
     permit: Option<Box<Permit>>,
@@ -203,32 +203,28 @@ async fn begin(
     trace: &mut Trace,
     elapsed: &Elapsed,
 ) -> Result<NewConnection, Failure> {
-    let config = &pool.config;
-    let only = config.http == Protocol::Http2;
-    let offer = if only { Offer::Http2 } else { Offer::Both };
-    let (mut ticket, wire, forward) = pool.dial(origin, offer, elapsed, trace).await?;
-    if origin.scheme == Scheme::Https && !wire.chose_http2() {
-        if only {
-            let host = &origin.host;
-            let detail = format!("{host} does not support HTTP/2: it did not choose it (ALPN)");
-            return Err(Failure::new(Kind::Tls, Phase::Tls, detail).for_good());
+    let (mut ticket, begun) = pool.open_shared(origin, elapsed, trace).await?;
+    Ok(match begun {
+        Begun::Shared(connection) => {
+            let driver = connection.driver();
+            let session = Session::new(ticket, connection, permit, &pool.config);
+            NewConnection::Shared(session, driver)
         }
-        ticket.counted = Some(pool.connection_counts.join(origin));
-        let connection = Box::new(Connection::new(ticket, wire, forward));
-        return Ok(NewConnection::Http1(Held { connection, permit }));
-    }
-    let (send, link) = Link::open(wire, config, pool.sessions.streams.clone()).await?;
-    let session = Session::new(ticket, send, link.clone(), permit, config);
-    Ok(NewConnection::Http2(session, link))
+        Begun::Http1(wire, forward) => {
+            ticket.counted = Some(pool.connection_counts.join(origin));
+            let connection = Box::new(Connection::new(ticket, wire, forward));
+            NewConnection::Http1(Held { connection, permit })
+        }
+    })
 }
 
 /// The task that drives a connection until it ends. It holds no handle that sends requests, so the connection ends with
 /// the client. It runs outside of tokio's budget, whose wake-ups are lost between two waits (`reactor`).
-fn spawn_driver(pool: &Pool, origin: &Arc<Origin>, id: u64, link: Arc<Link>) {
+fn spawn_driver(pool: &Pool, origin: &Arc<Origin>, id: u64, driver: Driver) {
     let sessions = Arc::downgrade(&pool.sessions);
     let origin = origin.clone();
-    let driver = poll_fn(move |cx| {
-        let result = link.poll_drive(cx);
+    let driving = poll_fn(move |cx| {
+        let result = driver.poll(cx);
         match sessions.upgrade() {
             Some(sessions) if result.is_ready() => Sessions::ended(&sessions, &origin, id),
             Some(sessions) => sessions.driven(&origin),
@@ -236,5 +232,5 @@ fn spawn_driver(pool: &Pool, origin: &Arc<Origin>, id: u64, link: Arc<Link>) {
         }
         result
     });
-    spawn(&Handle::current(), unconstrained(driver));
+    spawn(&Handle::current(), unconstrained(driving));
 }

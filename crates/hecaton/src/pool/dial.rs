@@ -1,17 +1,14 @@
 //! A new connection: opened by `transport`, numbered and counted here.
 
-use std::sync::Arc;
-
 use super::Pool;
 use super::connection::{Connection, Ticket};
 use crate::message::attempt::Trace;
 use crate::message::elapsed::Elapsed;
 use crate::message::failure::Failure;
 use crate::message::origin::Origin;
-use crate::transport::proxy::Forward;
+use crate::multiplex::open::{NewConnection, open};
 use crate::transport::tls::Offer;
-use crate::transport::wire::Wire;
-use crate::transport::{Dial, Opened};
+use crate::transport::{CloseIdle, Dial, Opened};
 
 impl Pool {
     /// A new connection that may use only HTTP/1.1.
@@ -22,32 +19,51 @@ impl Pool {
     ) -> Result<Box<Connection>, Failure> {
         self.make_room();
         let elapsed = Elapsed::default();
-        let dialed = self.dial(origin, Offer::Http1, &elapsed, trace).await;
-        let (ticket, wire, forward) = dialed?;
+        let close_idle = || self.close_idle();
+        let mut dial = self.new_dial(origin, &elapsed, &close_idle, trace);
+        let Opened { pipe, forward } = self.connector.open(&mut dial).await?;
+        let mut ticket = self.numbered(dial.trace);
+        let wire = self.connector.secure(pipe, Offer::Http1, &mut dial).await?;
+        ticket.facts = dial.trace.attempt().facts.clone();
         Ok(Box::new(Connection::new(ticket, wire, forward)))
     }
 
-    /// `offer` matters only to TLS; `elapsed` counts against the limits.
-    pub(super) async fn dial(
+    /// A new connection that requests may share; `elapsed` counts against the limits.
+    pub(super) async fn open_shared(
         &self,
         origin: &Origin,
-        offer: Offer,
         elapsed: &Elapsed,
         trace: &mut Trace,
-    ) -> Result<(Ticket, Wire, Option<Arc<Forward>>), Failure> {
+    ) -> Result<(Ticket, NewConnection), Failure> {
         let close_idle = || self.close_idle();
-        let mut dial = Dial {
+        let mut dial = self.new_dial(origin, elapsed, &close_idle, trace);
+        let number = |trace: &mut Trace| self.numbered(trace);
+        let opened = open(&self.connector, &self.sessions.common, &mut dial, number).await;
+        let (mut ticket, opened) = opened?;
+        ticket.facts = dial.trace.attempt().facts.clone();
+        Ok((ticket, opened))
+    }
+
+    fn new_dial<'a>(
+        &'a self,
+        origin: &'a Origin,
+        elapsed: &'a Elapsed,
+        close_idle: CloseIdle<'a>,
+        trace: &'a mut Trace,
+    ) -> Dial<'a> {
+        Dial {
             origin,
             config: &self.config,
             elapsed,
             trace,
-            close_idle: &close_idle,
-        };
-        let Opened { pipe, forward } = self.connector.open(&mut dial).await?;
-        let mut ticket = self.ticket();
-        dial.trace.attempt().connection = ticket.id;
-        let wire = self.connector.secure(pipe, offer, &mut dial).await?;
-        ticket.facts = dial.trace.attempt().facts.clone();
-        Ok((ticket, wire, forward))
+            close_idle,
+        }
+    }
+
+    /// The ticket of a connection that has been opened, and is noted as that of the attempt.
+    fn numbered(&self, trace: &mut Trace) -> Ticket {
+        let ticket = self.ticket();
+        trace.attempt().connection = ticket.id;
+        ticket
     }
 }

@@ -1,7 +1,7 @@
 //! Chooses the connection of a request: an idle one, a stream of a shared one, or a new one if the limits allow it.
 //!
 //! In the order of a request: `limits` (may it have one?) → `idle` (HTTP/1.1) or `acquire` with `sessions`,
-//! `origin_state` and `waiter` (a stream of HTTP/2) → `dial` (a new one, by `transport`). `connection_count` counts for
+//! `origin_state` and `waiter` (a stream of a shared one) → `dial` (a new one, by `transport`). `connection_count` counts for
 //! the text of errors. Decisions:
 //!
 //! - A request takes a permit before it looks for a connection, and gives it back after the connection was put back. So
@@ -62,7 +62,7 @@ pub(crate) struct Pool {
     limits: ConnectionLimits,
     /// Connections of HTTP/1.1.
     idle: IdleConnections,
-    /// Connections of HTTP/2.
+    /// Connections that requests share.
     sessions: Arc<Sessions>,
     pub connection_counts: ConnectionCounts,
     opened: AtomicU64,
@@ -86,8 +86,8 @@ impl Pool {
         })
     }
 
-    /// Whether requests to `origin` are or might be sent over HTTP/2.
-    pub fn may_support_http2(&self, origin: &Arc<Origin>) -> bool {
+    /// Whether requests to `origin` share connections, or might.
+    pub fn may_share(&self, origin: &Arc<Origin>) -> bool {
         self.sessions.concern(origin)
     }
 
@@ -121,10 +121,17 @@ impl Pool {
         Ok(Held { connection, permit })
     }
 
+    /// Heeds what the head of a response from `origin` announces.
+    pub fn heed(&self, origin: &Arc<Origin>, fields: &[u8]) {
+        if self.sessions.common.heed(origin, fields) {
+            self.sessions.renew(origin);
+        }
+    }
+
     /// Sees to it that a connection to `origin` is idle, for the next request: one that is there already, or a new one.
     pub async fn connect(&self, origin: &Arc<Origin>, trace: &mut Trace) -> Result<(), Failure> {
         let mut held = None;
-        if self.may_support_http2(origin) {
+        if self.may_share(origin) {
             match acquire(self, origin, trace).await? {
                 Acquired::Stream(_) => return Ok(()),
                 Acquired::Http1(connection) => held = connection,

@@ -3,21 +3,16 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
-
-use bytes::Bytes;
-use h2::client::SendRequest;
 
 use super::connection::Ticket;
 use super::limits::Permit;
 use super::sessions::Sessions;
 use super::waiter::{Acquired, Grant, Waiter};
 use crate::config::Config;
-use crate::h2::link::{Link, NO_LIMIT_YET};
-use crate::h2::permit::StreamPermit;
 use crate::message::elapsed::Interval;
 use crate::message::origin::Origin;
+use crate::multiplex::{self, Loan, Room, Stream};
 
 /// How long a peer is assumed to support only HTTP/1.1.
 const HTTP1_FOR: Duration = Duration::from_secs(600);
@@ -48,27 +43,13 @@ pub(super) struct Session {
     used: bool,
     /// Whether it takes no more streams.
     retired: bool,
-    send: SendRequest<Bytes>,
-    link: Closing,
+    connection: multiplex::Session,
     permit: Option<Box<Permit>>,
-}
-
-/// Closes the connection when its session is dropped.
-struct Closing(Arc<Link>);
-
-impl Drop for Closing {
-    fn drop(&mut self) {
-        self.0.close();
-    }
 }
 
 impl OriginState {
     /// A stream on a connection that has a free stream and holds its permit.
-    pub fn stream(
-        &mut self,
-        sessions: &Arc<Sessions>,
-        origin: &Arc<Origin>,
-    ) -> Option<StreamPermit> {
+    pub fn stream(&mut self, sessions: &Arc<Sessions>, origin: &Arc<Origin>) -> Option<Stream> {
         self.prune(sessions.idle_timeout);
         let has_permit = |session: &Session| session.active > 0 || !sessions.limited;
         let mut all = self.sessions.iter_mut();
@@ -81,7 +62,7 @@ impl OriginState {
         &mut self,
         sessions: &Arc<Sessions>,
         origin: &Arc<Origin>,
-    ) -> Option<StreamPermit> {
+    ) -> Option<Stream> {
         self.prune(sessions.idle_timeout);
         let mut all = self.sessions.iter_mut();
         let index = all.position(|s| s.active == 0 && s.has_room())?;
@@ -152,6 +133,12 @@ impl OriginState {
         self.http1_since = Some(Instant::now());
     }
 
+    /// No connection that there is takes another request, and what was found out of the peer counts no more.
+    pub fn renew(&mut self) {
+        self.http1_since = None;
+        self.sessions.iter_mut().for_each(|s| s.retired = true);
+    }
+
     pub fn supports_only_http1(&self) -> bool {
         self.http1_since
             .is_some_and(|since| since.elapsed() < HTTP1_FOR)
@@ -171,15 +158,15 @@ impl OriginState {
     /// Whether another connection would help. It does not before the peers have sent their limits on streams. A limit of
     /// zero is like any limit that is reached (RFC 9113 §6.5.2).
     fn may_open(&mut self) -> bool {
-        let mut usable = self.sessions.iter_mut().filter_map(Session::limit);
-        usable.all(|most| most != NO_LIMIT_YET)
+        let mut rooms = self.sessions.iter_mut().map(Session::room);
+        rooms.all(|room| room != Room::Unknown)
     }
 
     /// Closes the idle connections that are no longer usable.
     pub fn prune(&mut self, idle_timeout: Duration) {
         let usable = |s: &Session| s.idle_since.elapsed() < idle_timeout;
         // A server that allows no streams any more may allow them on a new connection.
-        let allows = |s: &mut Session| s.limit().is_some_and(|most| most > 0);
+        let allows = |s: &mut Session| matches!(s.room(), Room::Free | Room::Unknown);
         self.sessions
             .retain_mut(|s| s.active > 0 || (usable(s) && allows(s)));
     }
@@ -188,8 +175,7 @@ impl OriginState {
 impl Session {
     pub fn new(
         ticket: Ticket,
-        send: SendRequest<Bytes>,
-        link: Arc<Link>,
+        connection: multiplex::Session,
         permit: Option<Box<Permit>>,
         config: &Config,
     ) -> Session {
@@ -201,22 +187,18 @@ impl Session {
             idle_since: now,
             used: false,
             retired: false,
-            send,
-            link: Closing(link),
+            connection,
             permit,
         }
     }
 
-    /// How many streams the peer allows. None if the connection takes no more requests: it is too old, has ended or is
-    /// about to (GOAWAY), or has used all stream numbers.
-    fn limit(&mut self) -> Option<usize> {
-        let ready = self
-            .send
-            .poll_ready(&mut Context::from_waker(Waker::noop()));
+    /// Whether the connection takes another request. It takes none if it is too old.
+    fn room(&mut self) -> Room {
         let old = self.expires.is_some_and(|end| end <= Instant::now());
-        let usable =
-            !old && !self.retired && matches!(ready, Poll::Ready(Ok(()))) && self.link.0.is_open();
-        usable.then(|| self.send.current_max_send_streams())
+        match old || self.retired {
+            true => Room::Closed,
+            false => self.connection.room(self.active),
+        }
     }
 
     /// When the connection may be too old, or have been idle for too long.
@@ -231,28 +213,26 @@ impl Session {
     }
 
     fn has_room(&mut self) -> bool {
-        match self.limit() {
+        match self.room() {
+            Room::Free => true,
             // One request at a time until the peer has sent its limit.
-            Some(NO_LIMIT_YET) => self.active == 0,
-            Some(most) => self.active < most,
-            None => false,
+            Room::Unknown => self.active == 0,
+            Room::Full | Room::Closed => false,
         }
     }
 
     /// A stream on it, whatever limit its peer has sent or will send.
-    pub fn stream(&mut self, sessions: &Arc<Sessions>, origin: &Arc<Origin>) -> StreamPermit {
+    pub fn stream(&mut self, sessions: &Arc<Sessions>, origin: &Arc<Origin>) -> Stream {
         self.active += 1;
         let reused = std::mem::replace(&mut self.used, true);
         sessions.note_use(reused);
-        let lender = sessions.clone();
-        StreamPermit::new(
-            self.ticket.id,
-            self.ticket.facts.clone(),
+        self.connection.stream(Loan {
+            connection: self.ticket.id,
+            facts: self.ticket.facts.clone(),
             reused,
-            self.link.0.clone(),
-            origin.clone(),
-            lender,
-            self.send.clone(),
-        )
+            origin: origin.clone(),
+            lender: sessions.clone(),
+            retires: false,
+        })
     }
 }

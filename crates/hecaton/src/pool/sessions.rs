@@ -1,4 +1,4 @@
-//! The HTTP/2 connections of a client, and the requests that wait for one. Each request gets a stream of an existing
+//! The shared connections of a client, and the requests that wait for one. Each request gets a stream of an existing
 //! connection, or opens one itself, in the order of arrival.
 //!
 //! Invariants: one connection at a time is opened to an origin, and all waiting requests get streams of it. A
@@ -15,11 +15,10 @@ use super::limits::Permit;
 use super::origin_state::{OriginState, Session};
 use super::waiter::{Acquired, Grant, Waiter};
 use crate::config::{Config, Protocol};
-use crate::h2::permit::{Lender, StreamPermit};
-use crate::h2::window::Streams;
 use crate::message::elapsed::{Elapsed, Interval};
 use crate::message::failure::Failure;
-use crate::message::origin::{Origin, Scheme};
+use crate::message::origin::Origin;
+use crate::multiplex::{Common, Lender, Stream};
 use crate::runtime::lock::lock;
 
 /// How often all origins are searched for connections that have been idle for too long; more often if `idle_timeout` is
@@ -40,8 +39,7 @@ pub(crate) struct Sessions {
     pub(super) limited: bool,
     pub(super) idle_timeout: Duration,
     http: Protocol,
-    /// What bounds the windows of all streams together.
-    pub(super) streams: Arc<Streams>,
+    pub(super) common: Common,
     /// How often a request was sent on a connection that had carried one before.
     reused: AtomicU64,
 }
@@ -68,24 +66,19 @@ impl Sessions {
             limited: config.per_origin.is_some() || config.max_connections.is_some(),
             idle_timeout: config.idle_timeout,
             http: config.http,
-            streams: Streams::new(config.max_buffered),
+            common: Common::new(config),
             reused: AtomicU64::new(0),
         })
     }
 
-    /// Whether requests to `origin` are or might be sent over HTTP/2.
+    /// Whether requests to `origin` share connections, or might.
     pub fn concern(&self, origin: &Arc<Origin>) -> bool {
-        match self.http {
-            Protocol::Http1 => false,
-            Protocol::Http2 => true,
-            Protocol::Auto if origin.scheme == Scheme::Http => false,
-            Protocol::Auto => {
-                let all = lock(&self.all);
-                !all.origins
-                    .get(origin)
-                    .is_some_and(OriginState::supports_only_http1)
-            }
+        if !self.http.may_share(origin.scheme) || !self.http.allows_http1() {
+            return self.http.may_share(origin.scheme);
         }
+        let all = lock(&self.all);
+        let state = all.origins.get(origin);
+        !state.is_some_and(OriginState::supports_only_http1)
     }
 
     /// A stream on a connection to `origin`, or an entry in the queue for one.
@@ -126,6 +119,11 @@ impl Sessions {
         if self.waiting.load(Ordering::Relaxed) > 0 {
             self.change(origin, |_| {});
         }
+    }
+
+    /// The next request to `origin` opens a new connection, whatever is there.
+    pub fn renew(self: &Arc<Sessions>, origin: &Arc<Origin>) {
+        self.change(origin, OriginState::renew);
     }
 
     /// How many connections are idle.
@@ -229,7 +227,7 @@ impl Lender for Sessions {
     }
 
     fn use_http1(self: Arc<Sessions>, origin: &Arc<Origin>) -> bool {
-        if self.http != Protocol::Auto {
+        if !self.http.allows_http1() {
             return false;
         }
         let mut all = lock(&self.all);
@@ -279,10 +277,7 @@ impl QueueEntry {
 
     /// The opener has its permit: an idle connection gets it, or the permit is handed back, for a
     /// connection to be opened with it.
-    pub fn use_permit(
-        &self,
-        permit: Option<Box<Permit>>,
-    ) -> Result<StreamPermit, Option<Box<Permit>>> {
+    pub fn use_permit(&self, permit: Option<Box<Permit>>) -> Result<Stream, Option<Box<Permit>>> {
         let mut all = lock(&self.sessions.all);
         let Some(state) = all.origins.get_mut(&self.origin) else {
             return Err(permit);
@@ -291,7 +286,7 @@ impl QueueEntry {
         let Some(stream) = state.idle_stream(&self.sessions, &self.origin) else {
             return Err(permit);
         };
-        state.hand_over(stream.connection, permit);
+        state.hand_over(stream.loan().connection, permit);
         state.opener = None;
         state.serve(&self.sessions, &self.origin);
         Ok(stream)
@@ -312,7 +307,7 @@ impl QueueEntry {
     }
 
     /// The connection is there: the first stream for the one who opened it, more for those who wait.
-    pub fn opened(self, mut session: Session) -> StreamPermit {
+    pub fn opened(self, mut session: Session) -> Stream {
         let mut all = lock(&self.sessions.all);
         let state = all.origins.entry(self.origin.clone()).or_default();
         state.opener = None;

@@ -8,13 +8,13 @@ use std::time::Instant;
 use futures_util::task::AtomicWaker;
 
 use super::connection::Held;
-use crate::h2::permit::StreamPermit;
 use crate::message::failure::Failure;
+use crate::multiplex::Stream;
 use crate::runtime::lock::lock;
 
 /// The connection or stream for a request.
 pub(crate) enum Acquired {
-    Stream(StreamPermit),
+    Stream(Stream),
     /// The peer supports only HTTP/1.1. Holds a connection, if one was opened already.
     Http1(Option<Held>),
 }

@@ -104,6 +104,54 @@ fn word_and_bit(descriptor: RawFd) -> Option<(&'static AtomicU64, u64)> {
     Some((OPEN.get(descriptor / 64)?, 1 << (descriptor % 64)))
 }
 
+/// A value that takes locks when it is used or dropped. In a child of `fork` it is forgotten, because a thread that the
+/// child does not have may hold such a lock.
+pub(crate) struct OfProcess<T> {
+    own: Option<T>, // None while it is dropped.
+    made: Generation,
+}
+
+impl<T> OfProcess<T> {
+    pub fn new(own: T) -> OfProcess<T> {
+        OfProcess {
+            own: Some(own),
+            made: Generation::now(),
+        }
+    }
+
+    /// Whether it was made by a process that this one descends from.
+    pub fn is_inherited(&self) -> bool {
+        self.made.is_past()
+    }
+
+    /// The value itself.
+    pub fn into_inner(mut self) -> T {
+        self.own.take().expect("it is not being dropped")
+    }
+}
+
+impl<T> Deref for OfProcess<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.own.as_ref().expect("it is not being dropped")
+    }
+}
+
+impl<T> DerefMut for OfProcess<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.own.as_mut().expect("it is not being dropped")
+    }
+}
+
+impl<T> Drop for OfProcess<T> {
+    fn drop(&mut self) {
+        if self.made.is_past() {
+            std::mem::forget(self.own.take());
+        }
+    }
+}
+
 /// Something with a duplicate of a descriptor of the program, noted for as long as it is open. Unlike [`Noted`] it ends
 /// nothing: the connection, if it is one, is the program's.
 pub(crate) struct Duplicate<S: AsRawFd> {

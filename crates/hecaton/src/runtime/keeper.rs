@@ -1,6 +1,6 @@
 //! Drives the reactor while nobody waits: one small thread, which exists only as long as a reactor has tasks.
 //!
-//! Tasks are HTTP/2's connections, which receive pings, GOAWAYs and the end, and the task that looks after idle
+//! Tasks are connections of HTTP/2 and HTTP/3, which receive pings, GOAWAYs and the end, and the task that looks after idle
 //! connections (`pool`). The thread drives once nobody has driven for a moment, and stops at once when another thread
 //! waits. It ends when there is no task left.
 //!

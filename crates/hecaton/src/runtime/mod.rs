@@ -9,7 +9,7 @@
 //! Decisions:
 //!
 //! - The engine spawns one small thread, and only while connections are open and nobody waits (`keeper`; the system's
-//!   resolver runs in one of tokio's). It spawns tasks only for HTTP/2 connections and for watching idle ones (`tend`
+//!   resolver runs in one of tokio's). It spawns tasks only for HTTP/2 and HTTP/3 connections and for watching idle ones (`tend`
 //!   in `pool/tending.rs`).
 //! - The reactor waits without tokio's cooperative budget (see `block_on` in `reactor`), and long bodies yield by
 //!   themselves. With the budget, a request of a large first wave slept until its deadline (`ruby/test/batch_test.rb`

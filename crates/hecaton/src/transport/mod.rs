@@ -19,6 +19,8 @@ mod farewell;
 mod happy_eyeballs;
 pub(crate) mod pipe;
 pub(crate) mod proxy;
+#[cfg(feature = "http3")]
+pub(crate) mod quic;
 mod resolve;
 mod tcp;
 pub(crate) mod tls;
@@ -33,7 +35,8 @@ use tokio::net::{TcpStream, UnixStream};
 use self::pipe::Pipe;
 use self::proxy::{Forward, Proxies, ProxyProtocol, Server, Target};
 use self::resolve::Resolver;
-use self::tcp::{CloseIdle, Destination, Tried, open};
+pub(crate) use self::tcp::CloseIdle;
+use self::tcp::{Destination, Tried, open};
 use self::tls::{Offer, Tls};
 use self::wire::{Socket, Wire};
 use crate::config::Config;
@@ -46,6 +49,8 @@ use crate::message::origin::{Origin, Scheme};
 use crate::message::reason::Reason;
 use crate::message::zone;
 use crate::runtime::descriptors::Noted;
+#[cfg(feature = "http3")]
+use crate::runtime::timer::within;
 use crate::runtime::timer::within_rest;
 
 /// Opens connections as the settings say.
@@ -147,16 +152,60 @@ impl Connector {
         }
     }
 
+    /// A QUIC connection to this port of the origin's host, with TLS in it. The limit of connecting covers both.
+    #[cfg(feature = "http3")]
+    pub async fn open_quic(&self, dial: &mut Dial<'_>, port: u16) -> Result<quic::Quic, Failure> {
+        let (origin, config) = (dial.origin, dial.config);
+        let unfit = |why: &str| {
+            let detail = format!("HTTP/3 cannot be used to {}: {why}", origin.host);
+            Failure::new(Kind::Connect, Phase::Connect, detail).for_good()
+        };
+        if origin.scheme == Scheme::Http {
+            return Err(unfit(
+                "the URL must be https, because HTTP/3 has no form without TLS",
+            ));
+        }
+        if config.unix_socket.is_some() {
+            return Err(unfit("its requests go through a Unix socket"));
+        }
+        if self.proxies.of(origin).is_some() {
+            return Err(unfit(
+                "its requests go through a proxy; set `proxy` to false, or name it in `no_proxy`",
+            ));
+        }
+        let host = self.resolver.unless_reached(&origin.host);
+        let addresses = self.addresses(dial, port).await?;
+        let tls = self.tls.quic(&origin.host).await?;
+        let (destination, tried) = (
+            destination("", &origin.host, port, config),
+            Tried::default(),
+        );
+        let opening = quic::connect(
+            &addresses,
+            &destination,
+            tls,
+            config,
+            dial.close_idle,
+            &tried,
+        );
+        // A limit of the handshake that is shorter ends it, too.
+        let opening = within(config, Phase::Tls, Box::pin(opening));
+        let opened = dial.within(Phase::Connect, opening).await;
+        if let Err(failure) = &opened {
+            dial.trace.attempt().phase = failure.phase;
+        }
+        let opened = noted(opened, tried, dial)?;
+        host.reached();
+        let facts = self.tls.quic_facts(&opened.connection);
+        let attempt = dial.trace.attempt();
+        Arc::make_mut(attempt.facts.get_or_insert_default()).tls = Some(facts);
+        Ok(opened)
+    }
+
     /// A TCP connection to the origin itself.
     async fn straight(&self, dial: &mut Dial<'_>) -> Result<Noted<TcpStream>, Failure> {
         let origin = dial.origin;
-        dial.trace.attempt().phase = Phase::Resolve;
-        let resolving = self.resolver.resolve(&origin.host, origin.port);
-        let addresses = dial.within(Phase::Resolve, resolving).await?;
-        dial.trace.attempt().resolve_time = dial.trace.lap();
-
-        dial.trace.attempt().phase = Phase::Connect;
-        let addresses = allowed(addresses, origin, dial.config)?;
+        let addresses = self.addresses(dial, origin.port).await?;
         let (destination, tried) = (
             destination("", &origin.host, origin.port, dial.config),
             Tried::default(),
@@ -164,6 +213,18 @@ impl Connector {
         let opening = tcp::connect(&addresses, &destination, dial.close_idle, &tried);
         let opened = dial.within(Phase::Connect, opening).await;
         noted(opened, tried, dial)
+    }
+
+    /// The addresses of the origin that may be connected to.
+    async fn addresses(&self, dial: &mut Dial<'_>, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+        let origin = dial.origin;
+        dial.trace.attempt().phase = Phase::Resolve;
+        let resolving = self.resolver.resolve(&origin.host, port);
+        let addresses = dial.within(Phase::Resolve, resolving).await?;
+        dial.trace.attempt().resolve_time = dial.trace.lap();
+
+        dial.trace.attempt().phase = Phase::Connect;
+        allowed(addresses, origin, dial.config)
     }
 
     /// A connection to a proxy, and a tunnel through it unless the proxy forwards requests. The limit of connecting

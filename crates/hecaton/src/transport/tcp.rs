@@ -59,12 +59,12 @@ pub(super) async fn connect(
     // Nagle's algorithm would hold back the end of a request until the bytes before it are acknowledged.
     let set = stream.set_nodelay(true);
     set.map_err(|error| refused(destination, &error.to_string()))?;
-    tried.note_ends(&stream);
+    tried.note_ends(stream.peer_addr().ok(), stream.local_addr().ok());
     Ok(stream)
 }
 
 /// The addresses that can be connected to from this one.
-fn of_a_kind<'a>(
+pub(super) fn of_a_kind<'a>(
     addresses: &[SocketAddr],
     from: SocketAddr,
     destination: &Destination<'_>,
@@ -102,14 +102,14 @@ pub(super) struct Tried {
 }
 
 impl Tried {
-    fn note(&self, address: SocketAddr) {
+    pub fn note(&self, address: SocketAddr) {
         lock(&self.addresses).push(address);
     }
 
-    fn note_ends(&self, stream: &TcpStream) {
+    pub fn note_ends(&self, peer: Option<SocketAddr>, local: Option<SocketAddr>) {
         let _ = self.ends.set(ConnectionFacts {
-            peer: stream.peer_addr().ok().map(Endpoint::Ip),
-            local: stream.local_addr().ok().map(Endpoint::Ip),
+            peer: peer.map(Endpoint::Ip),
+            local: local.map(Endpoint::Ip),
             tls: None,
         });
     }
@@ -153,7 +153,7 @@ fn out_of_descriptors(error: &io::Error) -> bool {
     matches!(number, Some(Errno::EMFILE | Errno::ENFILE))
 }
 
-fn refused(destination: &Destination<'_>, why: &str) -> Failure {
+pub(super) fn refused(destination: &Destination<'_>, why: &str) -> Failure {
     let from = destination.from;
     let from = from.map_or(String::new(), |from| format!(" from local_address {from}"));
     let detail = format!("cannot connect to {destination}{from}: {why}");
@@ -161,7 +161,7 @@ fn refused(destination: &Destination<'_>, why: &str) -> Failure {
 }
 
 /// Each address with its error. A lone address that equals the host is not repeated.
-fn refusals(destination: &Destination<'_>, refusals: &Refusals) -> Failure {
+pub(super) fn refusals(destination: &Destination<'_>, refusals: &Refusals) -> Failure {
     let why = match refusals.as_slice() {
         [(address, error)] if address.ip().to_string() == destination.host => error.to_string(),
         several => {

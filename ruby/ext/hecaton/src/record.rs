@@ -6,7 +6,7 @@
 //! - elapsed: u64, number of attempts: u32, number of redirects: u32, length of the trailers: u32, of the facts: u32
 //! - per attempt: connection u64, flags u8, phase u8, ending u8, version u8, status u16, redirects before it u16.
 //!   Nine times follow as u64: queue, resolve, connect, tls, send, first byte, read, its begin, its end. The flags are 1 reused and 2
-//!   sent. The ending is 0 unfinished, 1 status, 2 failed or 3 resent. The version is 0 none, 1 HTTP/1 or 2 HTTP/2.
+//!   sent. The ending is 0 unfinished, 1 status, 2 failed or 3 resent. The version is 0 none, 1 HTTP/1, 2 HTTP/2 or 3 HTTP/3.
 //! - the facts: per attempt the server that it reached (`who_answered.rs`)
 //! - method and URL of the response, with a space between them, or the URL of the last request: length u32, bytes
 //! - per redirect: status u32, length u32, URL
@@ -276,6 +276,7 @@ fn add_attempt(record: &mut Vec<u8>, attempt: &Attempt) {
         None => 0,
         Some(Version::Http1) => 1,
         Some(Version::Http2) => 2,
+        Some(Version::Http3) => 3,
     };
     let times = [
         attempt.queue_time,

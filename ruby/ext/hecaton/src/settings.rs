@@ -92,7 +92,9 @@ made! {
     Protocol: |ruby, name, given: String| match given.as_str() {
         "1.1" => Protocol::Http1,
         "2" => Protocol::Http2,
-        _ => return Err(unknown(ruby, name, &given, "\"1.1\", \"2\" or nil")),
+        "3" => Protocol::Http3,
+        "auto" => Protocol::Any,
+        _ => return Err(unknown(ruby, name, &given, "\"1.1\", \"2\", \"3\", :auto or nil")),
     };
 }
 

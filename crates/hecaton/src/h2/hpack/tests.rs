@@ -13,7 +13,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 fn literal(name: &[u8], value: &[u8]) -> Vec<u8> {
     let mut block = vec![0x40];
     for text in [name, value] {
-        push_length(&mut block, text.len());
+        push_integer(&mut block, 0, 7, text.len());
         block.extend(text);
     }
     block

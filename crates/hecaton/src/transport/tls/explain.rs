@@ -57,11 +57,14 @@ fn of_tls(error: &io::Error) -> Option<&Error> {
 
 /// Why a handshake failed, if TLS was the cause.
 pub(super) fn explain_after(received: Received, error: &io::Error) -> Option<Explanation> {
-    let cause = of_tls(error)?;
-    Some(Explanation {
+    Some(explain_of(received, of_tls(error)?))
+}
+
+pub(super) fn explain_of(received: Received, cause: &Error) -> Explanation {
+    Explanation {
         text: text(received, cause),
         reason: reason(received, cause),
-    })
+    }
 }
 
 fn text(received: Received, error: &Error) -> String {

@@ -22,6 +22,8 @@ pub(crate) mod explain;
 mod key_usage;
 mod p521;
 mod public_key;
+#[cfg(feature = "http3")]
+pub(crate) mod quic;
 mod rsa;
 mod setup;
 mod unverified;
@@ -74,6 +76,8 @@ struct Configs {
     both: Arc<ClientConfig>,
     /// For proxies, which have names and keys of their own.
     proxy: Arc<ClientConfig>,
+    #[cfg(feature = "http3")]
+    quic: quic::QuicTls,
 }
 
 impl Configs {
@@ -89,6 +93,8 @@ impl Configs {
             http2: offer(&loaded.server, &["h2"]),
             both: offer(&loaded.server, &["h2", "http/1.1"]),
             proxy: offer(&loaded.proxy, &["http/1.1"]),
+            #[cfg(feature = "http3")]
+            quic: quic::QuicTls::new(&offer(&loaded.server, &["h3"]), &loaded.verifier),
         }
     }
 
@@ -175,8 +181,7 @@ impl Tls {
         // An IP address is no name to indicate (RFC 6066 §3): rustls leaves it out.
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| refused(host, "the name is not one that a certificate can have"))?;
-        let configs = self.configs.get_or_try_init(|| self.load()).await;
-        let configs = configs.map_err(|why| refused(host, &why))?;
+        let configs = self.loaded(host).await?;
         let connected = TlsConnector::from(choose(configs).clone())
             .connect(name, socket)
             .into_fallible()
@@ -191,6 +196,11 @@ impl Tls {
         })?;
         stream.get_mut().0.shaken();
         Ok(stream)
+    }
+
+    async fn loaded(&self, host: &str) -> Result<&Configs, Failure> {
+        let configs = self.configs.get_or_try_init(|| self.load()).await;
+        configs.map_err(|why| refused(host, &why))
     }
 
     /// Runs in one of tokio's threads, like the resolver, because it may read hundreds of files.

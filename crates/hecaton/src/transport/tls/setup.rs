@@ -44,6 +44,8 @@ pub(super) struct Loaded {
     pub server: ClientConfig,
     /// The pins and the client's certificate are not for proxies.
     pub proxy: ClientConfig,
+    /// What verifies the certificates of servers.
+    pub verifier: Arc<Verifier>,
 }
 
 impl Setup {
@@ -71,25 +73,28 @@ impl Setup {
     /// The configurations of all connections, without what each offers, or a sentence that says why there are none.
     pub fn load(&self) -> Result<Loaded, String> {
         let authority = self.authority()?;
+        let verifier = |authority, pins: &[Pin]| {
+            Arc::new(Verifier::new(authority, &self.provider, pins.to_vec()))
+        };
+        let of_servers = verifier(authority.clone(), &self.pins);
         Ok(Loaded {
-            server: self.config(authority.clone(), &self.pins, self.identity.as_ref())?,
-            proxy: self.config(authority, &[], None)?,
+            server: self.config(of_servers.clone(), self.identity.as_ref())?,
+            proxy: self.config(verifier(authority, &[]), None)?,
+            verifier: of_servers,
         })
     }
 
     fn config(
         &self,
-        authority: Option<Authority>,
-        pins: &[Pin],
+        verifier: Arc<Verifier>,
         identity: Option<&Arc<SingleCertAndKey>>,
     ) -> Result<ClientConfig, String> {
         let builder = ClientConfig::builder_with_provider(self.provider.clone())
             .with_protocol_versions(self.versions)
             .map_err(|error| error.to_string())?;
-        let verifier = Verifier::new(authority, &self.provider, pins.to_vec());
         let builder = builder
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier));
+            .with_custom_certificate_verifier(verifier);
         Ok(match identity {
             Some(identity) => builder.with_client_cert_resolver(identity.clone()),
             None => builder.with_no_client_auth(),

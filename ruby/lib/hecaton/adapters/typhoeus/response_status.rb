@@ -12,7 +12,7 @@ class Hecaton::Typhoeus::Response
       @status_message = first_header_line&.[](/\d{3} (.*)$/, 1)&.chomp
     end
 
-    # String: "1.1" or "2", nil when there was no response.
+    # String: "1.1", "2" or "3", nil when there was no response.
     def http_version = @http_version ||= first_header_line&.[](%r{HTTP/(\S+)}, 1)
 
     # Whether the request succeeded and the status is 2xx.

@@ -1,4 +1,4 @@
-//! One attempt over HTTP/2: a stream of a connection, the request on it, and as much of its response as the attempt is
+//! One attempt on a shared connection: a stream of it, the request on it, and as much of its response as the attempt is
 //! to read.
 
 use std::sync::Arc;
@@ -7,14 +7,13 @@ use super::body_reader::{BodyReader, Source, decoder};
 use super::open_response::{Body, OpenResponse, Order, Reading};
 use super::shared::Shared;
 use crate::content::buffered::Buffered;
-use crate::h2::exchange::exchange;
 use crate::message::attempt::Trace;
 use crate::message::broken::Broken;
 use crate::message::request::Request;
 use crate::pool::Held;
 use crate::pool::acquire::{Acquired, acquire};
 
-/// The result of an attempt over HTTP/2.
+/// The result of an attempt on a shared connection.
 pub(super) enum Reply {
     Response(OpenResponse),
     /// The peer supports only HTTP/1.1. Holds the connection on which this was found out, if there is one.
@@ -23,7 +22,7 @@ pub(super) enum Reply {
 
 impl Shared {
     /// One attempt, unless the peer turns out to support only HTTP/1.1.
-    pub(super) async fn attempt_http2(
+    pub(super) async fn attempt_on_stream(
         self: &Arc<Self>,
         request: &Request,
         order: Order,
@@ -31,17 +30,18 @@ impl Shared {
     ) -> Result<Reply, Broken> {
         let config = &self.config;
         let acquired = acquire(&self.pool, &request.origin, trace).await;
-        let permit = match acquired.map_err(Broken::opening)? {
-            Acquired::Stream(permit) => permit,
+        let stream = match acquired.map_err(Broken::opening)? {
+            Acquired::Stream(stream) => stream,
             Acquired::Http1(held) => return Ok(Reply::Http1(held)),
         };
-        let (head, mut incoming) = exchange(permit, request, config, trace).await?;
+        let (head, mut incoming) = stream.exchange(request, config, trace).await?;
         trace.attempt().status = Some(head.status);
+        self.pool.heed(&request.origin, &head.fields);
         let decoder =
             decoder(request, config, head.status, &head.fields).map_err(Broken::Failed)?;
         let reading = self.reading_of(order, request, head.status, &head.fields);
         let body = if reading == Reading::Open || decoder.is_some() {
-            let reader = BodyReader::new(Source::Http2(incoming), decoder, self);
+            let reader = BodyReader::new(Source::Stream(incoming), decoder, self);
             reader.body(reading, trace).await.map_err(Broken::Failed)?
         } else {
             let share = Buffered::share(&self.buffered);

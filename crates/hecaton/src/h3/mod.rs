@@ -1,0 +1,31 @@
+//! HTTP/3: one request on one stream of a QUIC connection (RFC 9114). `quinn` implements QUIC; frames and fields are
+//! read and written here (`docs/decisions/http3.md` has the reasons).
+//!
+//! `link` is the connection, with `control` for what the server sends beside responses. `permit` is the right to a
+//! stream. `exchange`, with `qpack` and `static_table` (fields), `writer`, `reader` and `incoming`, runs one request on
+//! one stream. `frames` reads and writes frames. What means the same as over HTTP/2 is code of `h2`: the fields of
+//! requests, the rules for a well-formed response, and the sending of bodies.
+//!
+//! Decisions:
+//!
+//! - A request is re-sent if the server did nothing for it. The server says so by H3_REQUEST_REJECTED, or by a GOAWAY
+//!   that leaves its stream out (RFC 9114 §4.1.1, §5.2); or no byte of the request left the machine.
+//! - `sent` is whether a STREAM frame left the machine since the request was written, on any stream of the connection.
+//!   So it may be true although the frame was another request's. It is never false for a request that left.
+//! - A violation of HTTP/3 ends the connection, as the RFC demands. A malformed response ends its stream alone.
+//! - A cut body is a failure: a reset, the end of a connection, fewer or more bytes than announced, or an end in the
+//!   middle of a frame.
+//! - A dead path is noticed as over HTTP/2: a connection on which nothing came while a request waited until it gave up
+//!   must show that it is alive before another request uses it.
+//! - Early data (0-RTT) is off, because a server may get it twice. So is migration: a connection stays at its addresses.
+
+mod control;
+pub(crate) mod exchange;
+mod frames;
+pub(crate) mod incoming;
+pub(crate) mod link;
+pub(crate) mod permit;
+mod qpack;
+mod reader;
+mod static_table;
+mod writer;
