@@ -56,8 +56,8 @@ module Servers
     end
   end
 
-  [[:clear, ""], [:h2, "/2"]].each do |endpoint, suffix|
-    check "cut#{suffix}", "a body that the back end cuts short is an error#{" over HTTP/2" if endpoint == :h2}: whole, in pieces and in a batch", needs: [endpoint, :ledger],
+  BY_VERSION.each do |endpoint, suffix|
+    check "cut#{suffix}", "a body that the back end cuts short is an error#{Servers.over(suffix)}: whole, in pieces and in a batch", needs: [endpoint, :ledger],
       like_curl: ->(server) { CUTS.all? { |cut| !server.endpoint(endpoint).curl("/fault/#{cut}").ok? } } do |server|
       cut_is_reported(server.endpoint(endpoint))
     end

@@ -62,34 +62,52 @@ module Servers
     note(resends, "#{opened} connections")
   end
 
-  check "batch/2", "500 GETs at 50 over HTTP/2: as few connections as the server's limit on streams allows",
-    needs: :h2 do |server|
-    opened, resends = batch(server.endpoint(:h2), 500, 50)
-    must(opened <= 50 / server.streams + 2 + resends, "#{opened} connections")
-    note(resends, "#{opened} connections")
+  [[:h2, "2"], [:h3, "3"]].each do |name, version|
+    check "batch/#{version}", "500 GETs at 50 over HTTP/#{version}: as few connections as the server's limit on streams allows",
+      needs: name do |server|
+      opened, resends = batch(server.endpoint(name), 500, 50)
+      must(opened <= 50 / server.streams + 2 + resends, "#{opened} connections")
+      note(resends, "#{opened} connections")
+    end
   end
 
   # Half of the waits are within some milliseconds of the server's limit, and half differ more. Delays of the machine
   # spread them further.
   WAITS = Array.new(80) { |at| at.even? ? 0.998 + at * 0.0001 : 0.92 + at * 0.002 }.freeze
 
-  # The requests return when the server's limit ends, so some are sent while the server closes the connection.
+  class Context
+    # Sends requests that return when the server's limit ends, so some are sent while the server closes the connection.
+    # Returns the outcomes, and how many connections were opened.
+    def come_back(endpoint)
+      opened = Queue.new
+      outcomes = threads(WAITS.size) do |at|
+        client = endpoint.client
+        outcomes = Array.new(4) do |round|
+          sleep WAITS[(at + round * 13) % WAITS.size] if round.positive?
+          client.get(endpoint.url("/echo?id=#{at}"))
+        rescue Hecaton::Error => error
+          error
+        end
+        opened << client.stats[:opened]
+        outcomes
+      end.flatten
+      none_failed(outcomes.grep(Hecaton::Error), outcomes.size)
+      outcomes.each { |response| same(200, response.status, "status") }
+      [outcomes, Array.new(opened.size) { opened.pop }.sum]
+    end
+  end
+
   check "keep-alive",
     "the server closes idle connections after a second: 80 clients come back around that moment, 3 times", needs: :short do |server|
-    endpoint = server.endpoint(:short)
-    outcomes = threads(WAITS.size) do |at|
-      client = endpoint.client
-      Array.new(4) do |round|
-        sleep WAITS[(at + round * 13) % WAITS.size] if round.positive?
-        client.get(endpoint.url("/echo?id=#{at}"))
-      rescue Hecaton::Error => error
-        error
-      end
-    end.flatten
-    none_failed(outcomes.grep(Hecaton::Error), outcomes.size)
-    outcomes.each { |response| same(200, response.status, "status") }
-    must(closes_idle?(endpoint), "the server closed no connection within 5 seconds, so the check shows nothing")
+    outcomes, = come_back(server.endpoint(:short))
+    must(closes_idle?(server.endpoint(:short)), "the server closed no connection within 5 seconds, so the check shows nothing")
     note(resent(outcomes))
+  end
+
+  check "keep-alive/3", "the same over HTTP/3", needs: :short_h3 do |server|
+    outcomes, opened = come_back(server.endpoint(:short_h3))
+    must(opened > WAITS.size, "the server closed no connection, so the check shows nothing")
+    note(resent(outcomes), "#{opened} connections")
   end
 
   check "idle", "connections that the server ended are gone from the pool while nobody sends anything",

@@ -1,7 +1,7 @@
 # Heads of responses: many fields are accepted, too many end that response alone.
 module Servers
-  [[:clear, ""], [:h2, "/2"]].each do |name, suffix|
-    check "fields#{suffix}", "900 fields are accepted#{" over HTTP/2" if name == :h2}; 3,000 fields fail one request, and its 20 neighbours succeed",
+  BY_VERSION.each do |name, suffix|
+    check "fields#{suffix}", "900 fields are accepted#{Servers.over(suffix)}; 3,000 fields fail one request, and its 20 neighbours succeed",
       needs: [name, :fields], like_curl: ->(server) { server.endpoint(name).curl("/fields/900").ok? } do |server|
       endpoint = server.endpoint(name)
       response = endpoint.client.get(endpoint.url("/fields/900"))

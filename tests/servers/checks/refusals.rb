@@ -25,8 +25,8 @@ module Servers
     end
   end
 
-  [[:early, ""], [:early_h2, "/2"]].each do |endpoint, suffix|
-    check "early#{suffix}", "413 while 20 MB are sent#{" over HTTP/2" if suffix == "/2"}, 10 times: the response is received",
+  [[:early, ""], [:early_h2, "/2"], [:early_h3, "/3"]].each do |endpoint, suffix|
+    check "early#{suffix}", "413 while 20 MB are sent#{Servers.over(suffix)}, 10 times: the response is received",
       needs: endpoint, like_curl: ->(server) { curl_refuses_early(server.endpoint(endpoint)) } do |server|
       refuses_early(server.endpoint(endpoint))
     end
@@ -50,10 +50,11 @@ module Servers
     "#{cut.size} of 40 bodies were cut, so said"
   end
 
-  [1, 10, 100].each do |streams|
-    check "streams #{streams}", "300 GETs at 100 where a connection may hold #{streams} stream#{"s" if streams > 1}: none is lost",
-      needs: :"streams_#{streams}" do |server|
-      endpoint = server.endpoint(:"streams_#{streams}")
+  [["", "streams"], ["/3", "streams_3"]].product([1, 10, 100]).each do |(suffix, prefix), streams|
+    name = :"#{prefix}_#{streams}"
+    check "streams#{suffix} #{streams}", "300 GETs at 100 where a connection may hold #{streams} stream#{"s" if streams > 1}#{Servers.over(suffix)}: none is lost",
+      needs: name do |server|
+      endpoint = server.endpoint(name)
       opened, resends = batch(endpoint, 300, 100)
       must(opened <= 100 / streams + 2 + resends, "#{opened} connections")
       note(resends, "#{opened} connections")
@@ -61,18 +62,19 @@ module Servers
   end
 
   # A request that the server did not process is re-sent, whatever its method. No request is processed twice.
-  check "GOAWAY POST", "1,000 POSTs at 100 there: each arrives once", needs: %i[few ledger] do |server|
-    endpoint = server.endpoint(:few)
-    before = server.test_server.ledger
-    failures = []
-    endpoint.client.batch(concurrency: 100) do |batch|
-      1000.times { |id| batch.post(endpoint.url("/r/#{5_000_000 + id}"), body: "x" * 100).on_failure { |outcome| failures << outcome.error } }
+  [[:few, ""], [:few_h3, "/3"]].each do |name, suffix|
+    check "GOAWAY POST#{suffix}", "1,000 POSTs at 100 there: each arrives once", needs: [name, :ledger] do |server|
+      before = server.test_server.ledger
+      failures = []
+      server.endpoint(name).client.batch(concurrency: 100) do |batch|
+        1000.times { |id| batch.post(server.endpoint(name).url("/r/#{5_000_000 + id}"), body: "x" * 100).on_failure { |outcome| failures << outcome.error } }
+      end
+      after = server.test_server.ledger
+      same(before["duplicates"], after["duplicates"], "POSTs that arrived twice")
+      none_failed(failures, 1000)
+      same(1000, after["distinct"] - before["distinct"], "POSTs that arrived")
+      nil
     end
-    after = server.test_server.ledger
-    same(before["duplicates"], after["duplicates"], "POSTs that arrived twice")
-    none_failed(failures, 1000)
-    same(1000, after["distinct"] - before["distinct"], "POSTs that arrived")
-    nil
   end
 
   check "starved", "200 requests at once to a server that accepts 100 connections: time-outs name per_origin, and per_origin 50 avoids them",
@@ -95,13 +97,15 @@ module Servers
     nil
   end
 
-  check "GOAWAY", "2,000 GETs at 200 where a connection ends by GOAWAY after 100 requests: none is lost", needs: :few,
-    like_curl: lambda { |server|
-      # One curl command sends all of them, and ends with the first failure.
-      server.endpoint(:few).curl("/echo?id=[1-2000]", "--parallel", "--parallel-max", "200", "--fail-early").exit.zero?
-    } do |server|
-    opened, resends = batch(server.endpoint(:few), 2000, 200)
-    must(opened >= 15, "only #{opened} connections: no GOAWAY came")
-    note(resends, "#{opened} connections")
+  [[:few, ""], [:few_h3, "/3"]].each do |name, suffix|
+    check "GOAWAY#{suffix}", "2,000 GETs at 200 where a connection ends by GOAWAY after 100 requests#{Servers.over(suffix)}: none is lost", needs: name,
+      like_curl: lambda { |server|
+        # One curl command sends all of them, and ends with the first failure.
+        server.endpoint(name).curl("/echo?id=[1-2000]", "--parallel", "--parallel-max", "200", "--fail-early").exit.zero?
+      } do |server|
+      opened, resends = batch(server.endpoint(name), 2000, 200)
+      must(opened >= 15, "only #{opened} connections: no GOAWAY came")
+      note(resends, "#{opened} connections")
+    end
   end
 end

@@ -46,7 +46,7 @@ module Servers
 
     def reload_gets(endpoint)
       client = endpoint.client
-      needed = endpoint.options[:http] == "2" ? 1 : 5
+      needed = shares?(endpoint) ? 1 : 5
       shows = ->(responses) { responses.size > 50 && client.stats[:opened] > needed }
       responses, failures = while_reloading(shows) do |id|
         client.get(endpoint.url("/echo?id=#{id}")).tap { |response| verify_id(response, id) }
@@ -63,8 +63,10 @@ module Servers
     reload_gets(server.endpoint)
   end
 
-  check "reload/2", "the same over HTTP/2", needs: %i[reload h2] do |server|
-    reload_gets(server.endpoint(:h2))
+  [[:h2, "2"], [:h3, "3"]].each do |name, version|
+    check "reload/#{version}", "the same over HTTP/#{version}", needs: [:reload, name] do |server|
+      reload_gets(server.endpoint(name))
+    end
   end
 
   class Context
@@ -98,13 +100,16 @@ module Servers
       none_failed(failed.map { |outcome,| outcome.error }, outcomes.size)
       must(succeeded.size > 50, "only #{succeeded.size} GETs got a response")
       opened = client.stats[:opened]
-      must(opened > (endpoint.options[:http] == "2" ? 1 : 50),
+      must(opened > connections_of(endpoint),
         "the reload closed no connection (#{opened} opened), so the check shows nothing")
       note(succeeded.sum { |outcome,| resent([outcome]) }, "#{succeeded.size} GETs, #{opened} connections")
     end
 
     # The number of connections that a batch at 50 opens if the server closes none.
-    def connections_of(endpoint) = endpoint.options[:http] == "2" ? 1 : 50
+    def connections_of(endpoint) = shares?(endpoint) ? 1 : 50
+
+    # Whether requests are streams of few connections.
+    def shares?(endpoint) = %w[2 3].include?(endpoint.options[:http])
 
     # Whether curl gets a response to each of 500 GETs in one command.
     def curl_reload_batch(endpoint, *more)
@@ -119,8 +124,8 @@ module Servers
     end
   end
 
-  [[:clear, ""], [:h2, "/2"]].each do |name, suffix|
-    check "reload batch#{suffix}", "#{RELOADS} reloads during a batch of GETs at 50#{" over HTTP/2" if name == :h2}: none is lost",
+  BY_VERSION.each do |name, suffix|
+    check "reload batch#{suffix}", "#{RELOADS} reloads during a batch of GETs at 50#{Servers.over(suffix)}: none is lost",
       needs: [:reload, name], limit: 90, like_curl: ->(server) { curl_reload_batch(server.endpoint(name)) } do |server|
       reload_batch(server.endpoint(name))
     end

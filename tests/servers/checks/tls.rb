@@ -26,10 +26,11 @@ module Servers
     trusts(server.endpoint(:tls_self))
   end
 
-  check "tls client", "a client certificate is shown; without one the refusal is a TLSError (or a status), by HTTP/1.1 and HTTP/2", needs: :tls_client,
+  check "tls client", "a client certificate is shown; without one the refusal is a TLSError (or a status), by each version of HTTP", needs: :tls_client,
     like_curl: TLS_LIKE_CURL[:tls_client] do |server|
     endpoint = server.endpoint(:tls_client)
-    versions = server.supports?(:h2) ? %w[1.1 2] : %w[1.1]
+    versions = [endpoint.options[:http]].compact
+    versions = server.supports?(:h2) ? %w[1.1 2] : %w[1.1] if versions.empty?
     versions.map do |version|
       same(200, endpoint.client(http: version).get(endpoint.url("/echo?id=1")).status,
         "status with a certificate, HTTP/#{version}")

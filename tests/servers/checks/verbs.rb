@@ -55,10 +55,13 @@ module Servers
     verbs_of(server.endpoint)
   end
 
-  check "verbs/2", "the same over HTTP/2", needs: :h2, like_curl: ->(server) { curl_verbs(server.endpoint(:h2)) } do |server|
-    verbs_of(server.endpoint(:h2))
-    same("2", server.endpoint(:h2).client.get(server.endpoint(:h2).url("/echo")).attempts.last.version, "version")
-    nil
+  [[:h2, "2"], [:h3, "3"]].each do |name, version|
+    check "verbs/#{version}", "the same over HTTP/#{version}", needs: name,
+      like_curl: ->(server) { curl_verbs(server.endpoint(name)) } do |server|
+      verbs_of(server.endpoint(name))
+      same(version, server.endpoint(name).client.get(server.endpoint(name).url("/echo")).attempts.last.version, "version")
+      nil
+    end
   end
 
   # curl sends the same body in chunks, for comparison.
@@ -84,8 +87,8 @@ module Servers
     nil
   end
 
-  [[:clear, ""], [:h2, "/2"]].each do |endpoint, suffix|
-    check "large#{suffix}", "5 MB down, read piece by piece#{", over HTTP/2" if endpoint == :h2}", needs: endpoint,
+  BY_VERSION.each do |endpoint, suffix|
+    check "large#{suffix}", "5 MB down, read piece by piece#{Servers.over(suffix)}", needs: endpoint,
       like_curl: ->(server) { server.endpoint(endpoint).curl("/bytes/5000000").body.bytesize == 5_000_000 } do |server|
       size = pieces = 0
       server.endpoint(endpoint).client.get(server.endpoint(endpoint).url("/bytes/5000000")) do |response|

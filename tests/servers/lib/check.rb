@@ -82,8 +82,14 @@ module Servers
     def short(value) = value.inspect.then { |text| text.size > 120 ? "#{text[0, 117]}…" : text }
   end
 
+  # The endpoints of checks that are the same for each version of HTTP, and what their names end in.
+  BY_VERSION = [[:clear, ""], [:h2, "/2"], [:h3, "/3"]].freeze
+
   class << self
     def checks = @checks ||= []
+
+    # The version of HTTP in the meaning of a check whose name ends so.
+    def over(suffix) = (" over HTTP#{suffix}" unless suffix.empty?)
 
     # Adds a check, limited to `limit` seconds. Its `needs` are endpoints by name, :reload, or another ability of the
     # server. The block like_curl is true when curl succeeds. It is called only after the gem failed.

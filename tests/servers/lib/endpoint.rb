@@ -13,6 +13,9 @@ module Servers
       new("https://127.0.0.1:#{port}", curl: ["--cacert", ca, *curl], ca: ca, **options)
     end
 
+    # The same over HTTP/3. Only the curl of Debian's testing suite speaks it.
+    def self.http3(port, ca, curl: [], **options) = tls(port, ca, curl: ["--http3-only", *curl], http: "3", **options)
+
     def self.clear(port, curl: [], **options) = new("http://127.0.0.1:#{port}", curl: curl, **options)
 
     def url(path) = base + path
@@ -21,7 +24,7 @@ module Servers
 
     # curl's exit code, status and body.
     def curl(path, *more, limit: 20)
-      command = ["curl", "-sS", "--noproxy", "*", "--max-time", limit.to_s,
+      command = [*program, "-sS", "--noproxy", "*", "--max-time", limit.to_s,
                  "-o", "-", "-w", "\n%{http_code} %{http_version}",
                  *curl_options, *more, url(path)]
       command -= ["--noproxy", "*"] if (curl_options + more).include?("-x")
@@ -30,6 +33,8 @@ module Servers
       code, version = tail.split
       CurlResult.new(status.exitstatus, code.to_i, version, body, error.strip)
     end
+
+    def program = options[:http] == "3" ? Forky.run("curl") : ["curl"]
 
     CurlResult = Struct.new(:exit, :status, :version, :body, :error) do
       def ok? = exit.zero? && status.between?(200, 299)

@@ -27,15 +27,20 @@ module Servers
     # The names of the kinds that this server does not support.
     def without_kinds = []
 
+    # The version of HTTP that is requested of these endpoints; nil leaves it to the client.
+    def tls_http = nil
+
     def tls_endpoints = kinds.to_h { |kind| [:"tls_#{kind.name}", kind.demands? ? demanding(kind) : plain(kind)] }
 
     private
 
-    def plain(kind) = Endpoint.tls(kind.port, kind.name == "self" ? certificates.cert("self") : certificates.ca)
+    def plain(kind) = by_version(kind.port, kind.name == "self" ? certificates.cert("self") : certificates.ca)
+
+    def by_version(port, ca, **more) = tls_http == "3" ? Endpoint.http3(port, ca, **more) : Endpoint.tls(port, ca, **more)
 
     def demanding(kind)
       shown = { client_cert: certificates.cert("client"), client_key: certificates.key_of("client") }
-      Endpoint.tls(kind.port, certificates.ca, curl: ["--cert", shown[:client_cert], "--key", shown[:client_key]], **shown)
+      by_version(kind.port, certificates.ca, curl: ["--cert", shown[:client_cert], "--key", shown[:client_key]], **shown)
     end
   end
 end

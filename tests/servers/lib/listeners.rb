@@ -3,7 +3,7 @@ module Servers
   # Each program in apps/ has that file as its one argument.
   # It is a list of {port, kind, cert, key, ca, min, max, streams, idle}:
   #
-  # - kind is http, h2c, https (HTTP/1.1 alone) or h2 (ALPN with both).
+  # - kind is http, h2c, https (HTTP/1.1 alone), h2 (ALPN with both) or h3 (HTTP/3 over UDP).
   # - ca: clients must show a certificate of this authority.
   # - idle: the seconds after which an idle connection is closed.
   #

@@ -23,7 +23,7 @@ end
 
 $LOAD_PATH.unshift(File.join(Servers::ROOT, "ruby/lib"))
 require "hecaton"
-%w[certificates check endpoint test_server back_end kinds listeners server forward runner table].each do |name|
+%w[forky certificates check endpoint test_server back_end kinds listeners server forward runner table].each do |name|
   require_relative name
 end
 %w[verbs connections reloads refusals bodies back_ends heads tls proxies].each do |name|

@@ -1,4 +1,4 @@
-# Caddy in front of the test server: TLS of most kinds, HTTP/2, short keep-alive, a limit on bodies; reloaded by its own
+# Caddy in front of the test server: TLS of most kinds, HTTP/2, HTTP/3 (by quic-go), short keep-alive, a limit on bodies; reloaded by its own
 # command.
 module Servers
   class Caddy < Server
@@ -7,10 +7,12 @@ module Servers
     program "caddy"
     version_by "version"
 
-    %w[cut cut/2].each do |check|
+    %w[cut cut/2 cut/3].each do |check|
       explains check, "Caddy ends a chunked body that its back end cut as if it were whole",
         seen: /truncate-chunked: 200 with \d+ bytes/
     end
+
+    ["reload/3", "reload batch/3"].each { |check| leaves_out check, "a reload closes no connection of HTTP/3" }
 
     def command = [path, "run", "--config", "Caddyfile", "--adapter", "caddyfile"]
     def environment = { "HOME" => dir, "XDG_DATA_HOME" => dir, "XDG_CONFIG_HOME" => dir }
@@ -26,7 +28,7 @@ module Servers
     def endpoints
       h2 = Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2")
       { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)), early: Endpoint.clear(port(:limited)), h2: h2,
-        **tls_endpoints }
+        h3: Endpoint.http3(port(:tls_rsa), certificates.ca), **tls_endpoints }
     end
 
     private

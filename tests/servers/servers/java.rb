@@ -1,4 +1,4 @@
-# Java's servers: Jetty with HTTP/2, and the small one that the JDK brings.
+# Java's servers: Jetty with HTTP/2 and HTTP/3 (by quiche), and the small one that the JDK brings.
 module Servers
   class JavaServer < Server
     program "java"
@@ -27,9 +27,13 @@ module Servers
 
     explains "early/2", "Jetty resets the stream without the response that its handler gave",
       seen: /reset the stream \(NO_ERROR\)/
+    explains "early/3", "Jetty resets the stream without the response that its handler gave",
+      seen: /reset the stream \(HN_NO_ERROR\)/
+    explains "large/3", "a body that does not fit the client's window stalls until Jetty gives it up; curl's of 20 MB does, too",
+      seen: /cut short: the server reset the stream \(H3_NO_ERROR\)/
 
     def command
-      java("Jetty", "#{port(:clear)}:http:0:10", "#{port(:short)}:http:0:1", "#{port(:tls_rsa)}:h2:128:10",
+      java("Jetty", "#{port(:clear)}:http:0:10", "#{port(:short)}:http:0:1", "#{port(:tls_rsa)}:h2:128:10", "#{port(:tls_rsa)}:h3:128:10",
         *[1, 10, 100].map { |most| "#{port(:"streams_#{most}")}:h2c:#{most}:10" }, File.join(dir, "store.p12"))
     end
 
@@ -43,6 +47,7 @@ module Servers
       clear = Endpoint.clear(port(:clear))
       h2 = Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2")
       { clear: clear, early: clear, short: Endpoint.clear(port(:short)), h2: h2, early_h2: h2, tls_rsa: Endpoint.tls(port(:tls_rsa), certificates.ca),
+        h3: Endpoint.http3(port(:tls_rsa), certificates.ca), early_h3: Endpoint.http3(port(:tls_rsa), certificates.ca),
         **[1, 10, 100].to_h { |most| [:"streams_#{most}", Endpoint.clear(port(:"streams_#{most}"), http: "2", curl: ["--http2-prior-knowledge"])] } }
     end
   end

@@ -1,4 +1,4 @@
-# Python's servers: uvicorn and hypercorn for ASGI, gunicorn and waitress for WSGI.
+# Python's servers: uvicorn and hypercorn (HTTP/3 by aioquic) for ASGI, gunicorn and waitress for WSGI.
 module Servers
   class PythonServer < Server
     APP = File.join(HOME, "apps/python").freeze
@@ -43,6 +43,8 @@ module Servers
 
     explains "GOAWAY", "after its GOAWAY it treats requests on the way as a PROTOCOL_ERROR, and drops the streams that it had begun",
       seen: /\A\d+ of 2000 failed: \d+ × ProtocolError the server ended the connection \(PROTOCOL_ERROR\)/
+    explains "early/3", "beside a body that its program does not read, hypercorn accepts no other connection of HTTP/3",
+      seen: /\A\d+ of 10 failed: \d+ × TimeoutError connecting took longer/
 
     def commands = %w[one two three].map { |name| [path, "--config", File.join(dir, "#{name}.toml"), "app:asgi"] }
     def streams = 100
@@ -60,6 +62,7 @@ module Servers
       h2 = Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2")
       few = Endpoint.tls(port(:tls_few), certificates.ca, http: "2")
       { clear: clear, early: clear, short: Endpoint.clear(port(:short)), tls_rsa: Endpoint.tls(port(:tls_rsa), certificates.ca), h2: h2, early_h2: h2,
+        h3: Endpoint.http3(port(:tls_rsa), certificates.ca), early_h3: Endpoint.http3(port(:tls_rsa), certificates.ca),
         streams_100: h2, streams_10: Endpoint.tls(port(:tls_10), certificates.ca, http: "2"), few: few }
     end
 
@@ -68,6 +71,7 @@ module Servers
     def settle(name, clear, tls, more)
       write("#{name}.toml", <<~TOML)
         bind = ["127.0.0.1:#{port(tls)}"]
+        quic_bind = ["127.0.0.1:#{port(tls)}"]
         insecure_bind = ["127.0.0.1:#{port(clear)}"]
         certfile = "#{certificates.cert}"
         keyfile = "#{certificates.key_of}"

@@ -1,8 +1,10 @@
 module hecaton/servers
 
-go 1.25.0
+go 1.26.0
 
 tool github.com/Shopify/toxiproxy/v2/cmd/server
+
+require github.com/quic-go/quic-go v0.65.0
 
 require (
 	github.com/Shopify/toxiproxy/v2 v2.12.0 // indirect
@@ -17,9 +19,13 @@ require (
 	github.com/prometheus/client_model v0.6.1 // indirect
 	github.com/prometheus/common v0.62.0 // indirect
 	github.com/prometheus/procfs v0.15.1 // indirect
+	github.com/quic-go/qpack v0.6.0 // indirect
 	github.com/rs/xid v1.5.0 // indirect
 	github.com/rs/zerolog v1.33.0 // indirect
-	golang.org/x/sys v0.31.0 // indirect
+	golang.org/x/crypto v0.54.0 // indirect
+	golang.org/x/net v0.56.0 // indirect
+	golang.org/x/sys v0.47.0 // indirect
+	golang.org/x/text v0.40.0 // indirect
 	google.golang.org/protobuf v1.36.1 // indirect
 	gopkg.in/tomb.v1 v1.0.0-20141024135613-dd632973f1e7 // indirect
 )

@@ -1,4 +1,4 @@
-// The server in Go: net/http with HTTP/1.1 and HTTP/2; see ../../lib/listeners.rb for its configuration and responses.
+// The server in Go: net/http with HTTP/1.1 and HTTP/2, and quic-go with HTTP/3; see ../../lib/listeners.rb for its configuration and responses.
 // SIGHUP shuts each server down gracefully while a new one takes over its port.
 package main
 
@@ -19,6 +19,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
 )
 
 type listener struct {
@@ -44,7 +47,9 @@ func main() {
 func respond(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.Path; {
 	case path == "/early":
-		w.Header().Set("Connection", "close")
+		if r.ProtoMajor < 3 {
+			w.Header().Set("Connection", "close")
+		}
 		w.WriteHeader(413)
 	case path == "/upload":
 		sum := crc32.NewIEEE()
@@ -92,6 +97,9 @@ func (s shared) Accept() (net.Conn, error) {
 func (s shared) Close() error { close(s.closed); return nil }
 
 func (l listener) serve() {
+	if l.Kind == "h3" {
+		check(l.http3().ListenAndServe())
+	}
 	port, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", l.Port))
 	check(err)
 	accepted := make(chan net.Conn)
@@ -128,19 +136,29 @@ func (l listener) server() *http.Server {
 	server.Protocols.SetUnencryptedHTTP2(l.Kind == "h2c")
 	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: l.Streams}
 	if l.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(l.Cert, l.Key)
-		check(err)
-		versions := map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
-		server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: versions[l.Min], MaxVersion: versions[l.Max]}
+		server.TLSConfig = l.tls()
 	}
+	return server
+}
+
+func (l listener) http3() *http3.Server {
+	settings := &quic.Config{MaxIncomingStreams: int64(l.Streams), MaxIdleTimeout: time.Duration(l.Idle) * time.Second}
+	return &http3.Server{Addr: fmt.Sprintf("127.0.0.1:%d", l.Port), TLSConfig: http3.ConfigureTLSConfig(l.tls()), QUICConfig: settings}
+}
+
+func (l listener) tls() *tls.Config {
+	pair, err := tls.LoadX509KeyPair(l.Cert, l.Key)
+	check(err)
+	versions := map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
+	settings := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: versions[l.Min], MaxVersion: versions[l.Max]}
 	if l.CA != "" {
 		text, err := os.ReadFile(l.CA)
 		check(err)
-		server.TLSConfig.ClientCAs = x509.NewCertPool()
-		server.TLSConfig.ClientCAs.AppendCertsFromPEM(text)
-		server.TLSConfig.ClientAuth = tls.RequireAndVerifyClientCert
+		settings.ClientCAs = x509.NewCertPool()
+		settings.ClientCAs.AppendCertsFromPEM(text)
+		settings.ClientAuth = tls.RequireAndVerifyClientCert
 	}
-	return server
+	return settings
 }
 
 func check(err error) {

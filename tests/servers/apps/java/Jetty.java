@@ -1,12 +1,17 @@
-// Jetty with HTTP/1.1 and HTTP/2; see ../../lib/listeners.rb for its responses. Arguments: PORT:KIND:STREAMS:IDLE with
-// kind http, h2c or h2, and a key store (PKCS #12, password "secret") as the last.
+// Jetty with HTTP/1.1, HTTP/2 and HTTP/3; see ../../lib/listeners.rb for its responses. Arguments: PORT:KIND:STREAMS:IDLE
+// with kind http, h2c, h2 or h3, and a key store (PKCS #12, password "secret") as the last.
 import java.nio.ByteBuffer;
+import java.nio.file.Path;
 import java.util.zip.CRC32;
 import org.eclipse.jetty.alpn.server.ALPNServerConnectionFactory;
 import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
 import org.eclipse.jetty.http2.server.HTTP2ServerConnectionFactory;
 import org.eclipse.jetty.http.HttpHeader;
+import org.eclipse.jetty.http3.server.HTTP3ServerConnectionFactory;
 import org.eclipse.jetty.io.Content;
+import org.eclipse.jetty.quic.server.QuicServerConnector;
+import org.eclipse.jetty.quic.server.ServerQuicConfiguration;
+import org.eclipse.jetty.server.AbstractNetworkConnector;
 import org.eclipse.jetty.server.ConnectionFactory;
 import org.eclipse.jetty.server.Handler;
 import org.eclipse.jetty.server.HttpConfiguration;
@@ -26,7 +31,9 @@ public class Jetty extends Handler.Abstract {
     String store = arguments[arguments.length - 1];
     for (int at = 0; at < arguments.length - 1; at++) {
       String[] parts = arguments[at].split(":");
-      ServerConnector connector = new ServerConnector(server, factories(parts[1], Integer.parseInt(parts[2]), store));
+      int streams = Integer.parseInt(parts[2]);
+      AbstractNetworkConnector connector =
+          parts[1].equals("h3") ? http3(server, streams, store) : new ServerConnector(server, factories(parts[1], streams, store));
       connector.setHost("127.0.0.1");
       connector.setPort(Integer.parseInt(parts[0]));
       connector.setIdleTimeout(Long.parseLong(parts[3]) * 1000);
@@ -51,11 +58,24 @@ public class Jetty extends Handler.Abstract {
     http2.setMaxConcurrentStreams(streams);
     ALPNServerConnectionFactory alpn = new ALPNServerConnectionFactory();
     alpn.setDefaultProtocol(http.getProtocol());
+    return new ConnectionFactory[] {new SslConnectionFactory(tls(store), alpn.getProtocol()), alpn, http2, http};
+  }
+
+  // quiche reads keys from files, which Jetty writes beside the key store.
+  static AbstractNetworkConnector http3(Server server, int streams, String store) {
+    ServerQuicConfiguration quic = new ServerQuicConfiguration(tls(store), Path.of(store).getParent());
+    quic.setMaxBidirectionalRemoteStreams(streams);
+    HttpConfiguration settings = new HttpConfiguration();
+    settings.addCustomizer(new SecureRequestCustomizer(false));
+    return new QuicServerConnector(server, quic, new HTTP3ServerConnectionFactory(quic, settings));
+  }
+
+  static SslContextFactory.Server tls(String store) {
     SslContextFactory.Server tls = new SslContextFactory.Server();
     tls.setKeyStorePath(store);
     tls.setKeyStorePassword("secret");
     tls.setSniRequired(false);
-    return new ConnectionFactory[] {new SslConnectionFactory(tls, alpn.getProtocol()), alpn, http2, http};
+    return tls;
   }
 
   @Override
