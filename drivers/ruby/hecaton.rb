@@ -57,6 +57,6 @@ Kit.calls(*%w[method body fields timeout redirects cookies gzip userinfo raw-url
 end
 
 Kit.run(HecatonDriver, name: "hecaton-ruby", version: Hecaton::VERSION, engine: "hecaton", models: ["batch"],
-  keepalive: [true, false], tls: true, http: %w[1.1 2], verify: Kit::DECODING,
+  keepalive: [true, false], tls: true, http: %w[1.1 2 3], verify: Kit::DECODING,
   sends: %w[fields body], knows: Kit::EACH_REQUEST,
   max_concurrency: 10_000)

@@ -31,6 +31,8 @@ pub struct Job {
     pub verify: String,
     timeout_ms: u64,
     pub ca: Option<PathBuf>,
+    /// The version of HTTP to use; none for 1.1.
+    pub http: Option<String>,
 }
 
 impl Job {

@@ -98,14 +98,18 @@ const CAN: [&str; 14] = [
 fn main() {
     let mut client = None;
     let mut calls = |call: &Call| make_call(&mut client, call);
-    let about = json!({ "models": ["batch"] });
+    let about = json!({ "models": ["batch"], "http": ["1.1", "2", "3"] });
     let calls: drivers::Calls<'_> = (&CAN, &mut calls);
     drivers::run_with_calls("hecaton-rust", "hecaton", about, Some(calls), open);
 }
 
 fn open(job: Arc<Job>) -> Hecaton {
     let mut config = Config::new(job.timeout());
-    config.http = Protocol::Http1;
+    config.http = match job.http.as_deref() {
+        Some("2") => Protocol::Http2,
+        Some("3") => Protocol::Http3,
+        _ => Protocol::Http1,
+    };
     config.ca = job.ca_pem().map(|pem| String::from_utf8_lossy(&pem).into());
     config.idle_timeout = config.idle_timeout.mul_f64(if job.keepalive { 1.0 } else { 0.0 });
     Hecaton(Reactor::new().expect("a reactor"), Client::new(config))
