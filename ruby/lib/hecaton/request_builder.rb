@@ -6,9 +6,12 @@ module Hecaton
     # All but what RFC 3986 §2.3 calls unreserved.
     RESERVED = /[^A-Za-z0-9\-._~]/n
     # The steps that an option of a request needs beside its value, as bits. A request costs only those of its options.
-    # Clients and batches look at TIMEOUT, BEARER, QUEUE and CLIENT. The last two are a batch's.
-    HEADERS, TIMEOUT, STRICT, BODY, REDIRECTS, PARAMS, ENCODED, CREDENTIALS, BEARER, OTHERS, QUEUE, CLIENT =
-      Array.new(12) { |bit| 1 << bit }
+    # Clients and batches look at TIMEOUT, BEARER, QUEUE and CLIENT.
+    HEADERS, TIMEOUT, STRICT, BODY, REDIRECTS, PARAMS, ENCODED, CREDENTIALS, BEARER, OTHERS = Array.new(10) { |bit| 1 << bit }
+    # For batches: the position of a request in the queue.
+    QUEUE = 1 << 10
+    # For batches: a client of the request's own.
+    CLIENT = 1 << 11
     # Of options that the engine reads by itself.
     READABLE = HEADERS | TIMEOUT | STRICT | BODY | REDIRECTS
     RARE = REDIRECTS | OTHERS
