@@ -8,7 +8,7 @@ limit=$((8 * 1024 * 1024))
 fail() { echo "$*"; exit 1; }
 
 rake --rakefile "$root/ruby/Rakefile" package:native
-gems=("$root"/target/hecaton-*-*.gem)
+gems=("$root"/target/hecaton-*-"$(uname -m)"-linux-gnu.gem)
 [[ ${#gems[@]} == 1 ]] || fail "not one gem: ${gems[*]}"
 for library in "$root"/target/gem-native/lib/hecaton/*/hecaton_native.so; do
   size=$(stat --format %s "$library")

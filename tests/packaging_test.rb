@@ -47,7 +47,7 @@ class ReadmeTest < PackagingTest
 
   def test_every_link_of_the_packaged_pages_leads_to_a_file_of_the_gem
     folder = "#{ROOT}/target/gem-native"
-    gem = Dir["#{ROOT}/target/hecaton-*-*.gem"].first
+    gem = Dir["#{ROOT}/target/hecaton-*-*.gem"].max_by { |file| File.mtime(file) }
     files = Gem::Package.new(gem).spec.files
     pages = files.grep(/\.md\z/)
     assert_includes pages, "README.md"

@@ -79,37 +79,23 @@ class ReleaseTest < Minitest::Test
   # Over loopback into a folder that has no compiler, and then a download.
   def test_install_sh_and_the_first_download
     needs_roots
+    roots = made("bare", "bare-arm64").select { |root| TARBALLS.any? { |tarball| tarball.include?(cpu_of(root)) } }
     with_downloads do |url|
-      said = in_root("bare", <<~SH)
-        set -e
-        for tool in cargo rustc cc gcc clang; do if command -v $tool; then exit 1; fi; done
-        prefix=$(mktemp -d)
-        #{FETCH}
-        ruby -e "$fetch" #{url}/install.sh >"$prefix/install.sh"
-        ruby -e "$fetch" #{url}/SHA256SUMS >"$prefix/sums"
-        mkdir "$prefix/tools"
-        { echo '#!/bin/sh'; echo "exec ruby -e '$fetch' \\"\\$4\\" >\\"\\$3\\""; } >"$prefix/tools/wget"
-        chmod +x "$prefix/tools/wget"
-        PATH=$prefix/tools:$PATH sh "$prefix/install.sh" #{url} --prefix "$prefix/usr" --sums "$prefix/sums"
-        echo #{url}/SHA256SUMS >"$prefix/urls"
-        begun=$(date +%s%N)
-        "$prefix/usr/bin/hecaton" fetch "$prefix/urls" -o "$prefix/out" --quiet
-        echo "fetched in $((($(date +%s%N) - begun) / 1000000)) ms"
-        "$prefix/usr/bin/hecaton" fetch show "$prefix/out"
-        rm -rf "$prefix"
-      SH
-      assert_match(/^installed: hecaton \d/, said)
-      assert_match(/^fetched in \d+ ms/, said)
-      assert_match(/"status":200/, said)
-      puts said[/^fetched in.*/]
+      roots.each do |root|
+        said = in_root(root, installation(url))
+        assert_match(/^installed: hecaton \d/, said)
+        assert_match(/^fetched in \d+ ms/, said)
+        assert_match(/"status":200/, said)
+        puts "#{root}: #{said[/^fetched in.*/]}"
+      end
     end
   end
 
   def test_the_precompiled_gem_on_each_ruby
     needs_roots
-    gem = GEMS.grep(/#{CPU}-linux-gnu\.gem\z/).first
-    roots = %w[bare current-ruby newest-ruby].select { |root| File.exist?("#{ROOTS}/.installed/#{root}.done") }
-    used = roots.map do |root|
+    roots = made(*%w[bare current-ruby newest-ruby].flat_map { |root| [root, "#{root}-arm64"] })
+    roots.each do |root|
+      gem = GEMS.grep(/#{cpu_of(root)}-linux-gnu\.gem\z/).first or next
       said = in_root(root, <<~SH)
         set -e
         ruby() { if command -v ruby3.4 >/dev/null; then ruby3.4 "$@"; else command ruby "$@"; fi; }
@@ -118,15 +104,39 @@ class ReleaseTest < Minitest::Test
         ruby -S gem install --local --no-document #{gem} >&2
         ruby #{ROOT}/tests/use_gem.rb
       SH
-      said[/^used .*/] || flunk("#{root}: #{said}")
+      puts "#{root}: #{said[/^used .*/] || flunk("#{root}: #{said}")}"
     end
-    puts used
   end
 
   private
 
   # A folder of packages has neither curl nor wget: the shell's `fetch` is this program.
   FETCH = %q{fetch='require "net/http"; $stdout.write(Net::HTTP.get_response(URI(ARGV[0])).tap(&:value).body)'}.freeze
+
+  def installation(url)
+    <<~SH
+      set -e
+      for tool in cargo rustc cc gcc clang; do if command -v $tool; then exit 1; fi; done
+      prefix=$(mktemp -d)
+      #{FETCH}
+      ruby -e "$fetch" #{url}/install.sh >"$prefix/install.sh"
+      ruby -e "$fetch" #{url}/SHA256SUMS >"$prefix/sums"
+      mkdir "$prefix/tools"
+      { echo '#!/bin/sh'; echo "exec ruby -e '$fetch' \\"\\$4\\" >\\"\\$3\\""; } >"$prefix/tools/wget"
+      chmod +x "$prefix/tools/wget"
+      PATH=$prefix/tools:$PATH sh "$prefix/install.sh" #{url} --prefix "$prefix/usr" --sums "$prefix/sums"
+      echo #{url}/SHA256SUMS >"$prefix/urls"
+      begun=$(date +%s%N)
+      "$prefix/usr/bin/hecaton" fetch "$prefix/urls" -o "$prefix/out" --quiet
+      echo "fetched in $((($(date +%s%N) - begun) / 1000000)) ms"
+      "$prefix/usr/bin/hecaton" fetch show "$prefix/out"
+      rm -rf "$prefix"
+    SH
+  end
+
+  # The folders of packages that are there, and their processor.
+  def made(*roots) = roots.select { |root| File.exist?("#{ROOTS}/.installed/#{root}.done") }
+  def cpu_of(root) = root.end_with?("-arm64") ? "aarch64" : CPU
 
   def needs_roots
     entered = Process.uid.zero? && system("unshare", "--mount", "true", err: File::NULL)
