@@ -36,7 +36,7 @@ enum Neighbours {
 const CRATES: [Crate; 7] = [
     Crate {
         folder: "crates/hecaton",
-        flow: "batch client pool h2 h1 transport content runtime config message",
+        flow: "batch client pool multiplex h3 h2 h1 transport content runtime config message",
         imports_from: Neighbours::Later,
         for_all: "",
         links: "",
@@ -46,7 +46,7 @@ const CRATES: [Crate; 7] = [
     },
     Crate {
         folder: "crates/fetch",
-        flow: "job objects host input template expression take robots sink plan request segment finalize run show verify start again finish remote dispatch",
+        flow: "job objects host input template expression take robots sink plan request segment finalize run show verify start again finish remote place dispatch",
         imports_from: Neighbours::Earlier,
         for_all: "error frame record",
         links: "hecaton",

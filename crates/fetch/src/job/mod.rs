@@ -398,7 +398,7 @@ pub struct Network {
     /// Store cookies and send them back, while the command runs.
     #[arg(long, help_heading = NETWORK)]
     pub cookies: bool,
-    /// The version of HTTP, 1.1 or 2 [default: what the server chooses].
+    /// The version of HTTP, 1.1, 2 or 3 [default: what the server chooses].
     #[arg(long, value_name = "VERSION", help_heading = NETWORK)]
     pub http: Option<String>,
     /// The URL of a proxy (as env:NAME if it holds a user or a password), or none. May be repeated: requests use them
