@@ -3,7 +3,7 @@
 use super::logic::Parsed;
 use super::scan::Scanner;
 use super::value::{Comparison, Literal, Pattern};
-use super::{ExpressionError, Field, Test};
+use super::{Field, Test};
 
 impl Scanner<'_> {
     /// Reads one test of a record.
@@ -84,9 +84,7 @@ impl Scanner<'_> {
     /// `.name` or `['name']`.
     fn name(&mut self) -> Parsed<Option<String>> {
         if self.sign(".") {
-            let name = self
-                .scanner
-                .run(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+            let name = self.run(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
             return match name {
                 "" => Err(self.expected("a name")),
                 name => Ok(Some(name.to_owned())),
