@@ -1,5 +1,5 @@
-# Programs of Debian's testing suite, which speak HTTP/3: tests/roots/install makes a folder of them, and tests/roots/enter
-# runs them there.
+# Programs of Debian's testing suite, which speak HTTP/3: tests/roots/install makes a folder of them, and
+# tests/roots/enter runs them there.
 module Servers
   module Forky
     ROOT_NAME = "http3".freeze
