@@ -70,9 +70,12 @@ pub fn launcher(program: &Command, user: Option<&User>, limits: Limits) -> Comma
     command.args(&LAUNCHER[1..]);
     command.arg(format!("--nofile={descriptors}"));
     if let Some(user) = user {
-        // The lab's own user has other programs, which would count.
-        let tasks = most(Resource::RLIMIT_NPROC, limits.tasks);
-        command.arg(format!("--nproc={tasks}"));
+        // The lab's own user has other programs, which would count. Other systems start no drivers.
+        #[cfg(target_os = "linux")]
+        command.arg(format!(
+            "--nproc={}",
+            most(Resource::RLIMIT_NPROC, limits.tasks)
+        ));
         command.uid(user.id).gid(user.id);
         command.env("HOME", "/nonexistent");
     }

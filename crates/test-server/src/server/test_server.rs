@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 
 #[cfg(target_os = "linux")]
 use nix::sched::{CpuSet, sched_setaffinity};
+#[cfg(target_os = "linux")]
 use nix::unistd::Pid;
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::mpsc as commands;
