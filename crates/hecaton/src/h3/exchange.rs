@@ -24,6 +24,7 @@ use crate::message::fields::Fields;
 use crate::message::reason::Reason;
 use crate::message::request::Request;
 use crate::runtime::timer::PhaseTimer;
+use crate::transport::tls::quic::alert;
 
 /// Sends `request` on a stream of its own and reads the head of the response; the body is still to come.
 pub(crate) async fn exchange(
@@ -167,6 +168,11 @@ impl Exchange {
         let (phase, sent) = (trace.attempt().phase, trace.attempt().sent);
         let begun = self.reader.has_begun();
         let stop = self.permit.cause(stop);
+        if let Stop::Lost(error) = &stop
+            && let Some(alert) = alert(error)
+        {
+            return Broken::Failed(alert.failure(phase).for_good());
+        }
         let why = explain(&stop);
         let failure = Failure::new(Kind::Protocol, phase, why.text).for_reason(why.reason);
         match stop {

@@ -24,6 +24,7 @@ use crate::message::failure::{Failure, Kind, Phase};
 use crate::runtime::descriptors::OfProcess;
 use crate::runtime::lock::lock;
 use crate::transport::quic::Quic;
+use crate::transport::tls::quic::alert;
 
 /// The type of the control stream (RFC 9114 §6.2.1).
 const CONTROL: u64 = 0;
@@ -84,10 +85,7 @@ impl Link {
     /// Begins HTTP/3 on a connection. Requests are sent at once, without a wait for the server's settings.
     pub fn open(quic: Quic, config: &Config) -> Result<Arc<Link>, Failure> {
         let connection = &quic.connection;
-        let settings = begin(connection, config).ok_or_else(|| {
-            let detail = "cannot begin HTTP/3: the server allows no control stream";
-            Failure::new(Kind::Protocol, Phase::Connect, detail).for_good()
-        })?;
+        let settings = begin(connection, config).ok_or_else(|| unopened(connection))?;
         let whole = connection.clone();
         let driven = Driven {
             closed: async move { whole.closed().await }.boxed(),
@@ -297,6 +295,20 @@ impl Link {
             self.end(NO_ERROR);
         }
     }
+}
+
+/// Why HTTP/3 did not begin on a connection.
+fn unopened(connection: &quinn::Connection) -> Failure {
+    let closed = connection.close_reason();
+    if let Some(alert) = closed.as_ref().and_then(alert) {
+        return alert.failure(Phase::Tls).for_good();
+    }
+    let why = match closed {
+        Some(_) => "the server ended the connection",
+        None => "the server allows no control stream",
+    };
+    let detail = format!("cannot begin HTTP/3: {why}");
+    Failure::new(Kind::Protocol, Phase::Connect, detail).for_good()
 }
 
 /// Opens the control stream, and sends the settings.

@@ -137,7 +137,12 @@ async fn handshake(
         }
         connecting.poll_unpin(cx).map(Ok)
     });
-    Ok(match result.await? {
+    let connected = result.await?.and_then(|connection| {
+        // The server's word on this side's certificate may have come at once.
+        let closed = connection.close_reason();
+        closed.map_or(Ok(connection), Err)
+    });
+    Ok(match connected {
         Ok(connection) => Ok(Quic { connection, socket }),
         Err(error) => match failure(host, &error, &refusal) {
             Some(failure) => Err(failure),

@@ -8,7 +8,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{AlertDescription, ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 
-use super::explain::{Received, explain_of};
+use super::explain::{Explanation, Received, explain_of};
 use super::verify::Verifier;
 use super::{Tls, refused};
 use crate::message::connection_facts::TlsFacts;
@@ -52,15 +52,23 @@ impl QuicTls {
     }
 }
 
+/// The alert of TLS by which the server closed the connection. With TLS 1.3 it may come after the handshake, because the
+/// client has ended its part when the server looks at the client's certificate.
+pub(crate) fn alert(error: &ConnectionError) -> Option<Explanation> {
+    let ConnectionError::ConnectionClosed(close) = error else {
+        return None;
+    };
+    let code = u64::from(close.error_code);
+    let alert = ALERTS.contains(&code).then_some(code as u8)?;
+    let alert = AlertDescription::from(alert);
+    Some(explain_of(Received::More, &Error::AlertReceived(alert)))
+}
+
 /// The failure of a handshake, if TLS is the cause.
 pub(crate) fn failure(host: &str, error: &ConnectionError, refusal: &Refusal) -> Option<Failure> {
-    let cause = match (lock(refusal).take(), error) {
-        (Some(error), _) => error,
-        (None, ConnectionError::ConnectionClosed(close)) => {
-            let code = u64::from(close.error_code);
-            let alert = ALERTS.contains(&code).then_some(code as u8)?;
-            Error::AlertReceived(AlertDescription::from(alert))
-        }
+    let why = match (lock(refusal).take(), error) {
+        (Some(error), _) => explain_of(Received::More, &error),
+        (None, ConnectionError::ConnectionClosed(_)) => alert(error)?,
         (None, ConnectionError::TransportError(error)) => {
             ALERTS.contains(&u64::from(error.code)).then_some(())?;
             return Some(refused(host, &error.reason));
@@ -73,7 +81,6 @@ pub(crate) fn failure(host: &str, error: &ConnectionError, refusal: &Refusal) ->
         }
         _ => return None,
     };
-    let why = explain_of(Received::More, &cause);
     Some(refused(host, &why.text).for_reason(why.reason))
 }
 
