@@ -274,11 +274,14 @@ class ClientTest < ServerTest
   end
 
   def test_names_go_out_as_they_are_written_and_those_that_have_no_case_in_title_case
-    names = lambda do |client, headers|
-      JSON.parse(client.post(url("/echo"), headers: headers, body: "abc", bearer: "x").body)["headers"].map(&:first) - %w[Host Accept]
+    names = lambda do |client, headers, **others|
+      JSON.parse(client.post(url("/echo"), headers: headers, body: "abc", **others).body)["headers"].map(&:first) - %w[Host Accept]
     end
     expected = %w[User-Agent Accept-Encoding X-Mine x-sMALL X-Own-Key Authorization Content-Length]
-    assert_equal expected, names.call(client(headers: { x_mine: "1" }), { "x-sMALL" => "2", x_own_key: "3" })
+    given = { "x-sMALL" => "2", x_own_KEY: "3" }
+    assert_equal expected, names.call(client(headers: { x_mine: "1" }), given, bearer: "x")
+    # These options the engine reads by itself.
+    assert_equal expected - ["Authorization"], names.call(client(headers: { x_mine: "1" }), given)
     assert_equal 2, names.call(client(headers: { "X-A" => "1" }), { "x-a" => "2", x_b: nil }).count { |name| name =~ /\Ax|-length\z/i }
   end
 
