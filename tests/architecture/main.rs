@@ -51,7 +51,7 @@ const CRATES: [Crate; 7] = [
         for_all: "error frame record",
         links: "hecaton",
         tests_link: "hecaton-test-server",
-        largest_circle: 8,
+        largest_circle: 7,
         least_imports: 100,
     },
     Crate {
@@ -92,7 +92,7 @@ const CRATES: [Crate; 7] = [
         for_all: "",
         links: "hecaton-audit hecaton-fetch hecaton-lab hecaton-test-server",
         tests_link: "",
-        largest_circle: 16,
+        largest_circle: 7,
         least_imports: 20,
     },
     Crate {
