@@ -34,7 +34,10 @@ SPOILS = {
         "lack a line or text",
     ),
     "tables emptied": (lambda page: re.sub(r"<tbody>.*?</tbody>", "<tbody></tbody>", page), "no table with figures"),
-    "verdicts removed": (lambda page: page.replace('class="verdicts"', ""), "no verdict"),
+    "verdicts removed": (
+        lambda page: re.sub("<h1>[^<]*", "<h1>", page).replace('class="verdicts"', ""),
+        "no verdict",
+    ),
     "faint text": (after_main('<p style="color:#999;background:#fff">faint</p>'), "contrast below 4.5"),
     "too wide": (after_main('<div style="width:2000px">wide</div>'), "wider than its"),
     "a wide table": (
