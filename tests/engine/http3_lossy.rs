@@ -47,7 +47,10 @@ fn no_body_is_wrong_and_no_request_arrives_twice_where_datagrams_are_lost() {
     assert_eq!(seen, (count, 0, 0));
     assert_eq!(round.over_http3, count);
     let counts = way.stop();
-    println!("{count} requests over {} connections: {counts:?}", round.connections_used);
+    println!(
+        "{count} requests over {} connections: {counts:?}",
+        round.connections_used
+    );
     assert!(counts.lost > 0 && counts.doubled > 0 && counts.delayed > 0);
 }
 

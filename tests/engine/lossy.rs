@@ -119,7 +119,12 @@ async fn from_clients(clients: Rc<UdpSocket>, server: SocketAddr, way: Rc<RefCel
             Some(port) => port.clone(),
             None => {
                 let port = Rc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
-                spawn_local(to_client(port.clone(), clients.clone(), client, way.clone()));
+                spawn_local(to_client(
+                    port.clone(),
+                    clients.clone(),
+                    client,
+                    way.clone(),
+                ));
                 ports.insert(client, port.clone());
                 port
             }
