@@ -104,7 +104,7 @@ fn the_job_of_one_command_survives_a_kill_at_any_put() {
         // Some of them, or all, may be unknown.
         let said = &repeated.stderr;
         assert!(matches!(repeated.status, Some(0 | 3 | 4)), "{at}: {said}");
-        let advice = format!("`hecaton fetch again {job}`");
+        let advice = format!("`hecaton fetch again {job} ");
         assert!(
             repeated.status != Some(4) || said.contains(&advice),
             "{said}"

@@ -31,7 +31,9 @@ pub struct Arguments {
 /// When there is no planned job, or NATS does not take it.
 pub fn run(arguments: &Arguments) -> Result<()> {
     dispatch::check("enqueue")?;
-    let started = place::at(&arguments.home.folder, " enqueue")?.for_workers()?;
+    // It holds the folder where it puts what it reads of a bucket.
+    let place = place::at(&arguments.home.folder, " enqueue")?;
+    let started = place.for_workers()?;
     let enqueued = dispatch::enqueue(&started, &arguments.server.url, arguments.lease)?;
     let next = match enqueued.new + enqueued.known {
         0 => String::new(),
