@@ -84,6 +84,20 @@ fn another_connection_is_opened_when_the_server_allows_no_more_streams() {
 }
 
 #[test]
+fn a_server_that_allows_the_next_streams_late_gets_no_other_connection() {
+    let peer = Peer::with(
+        |transport| {
+            transport.max_concurrent_bidi_streams(3_u32.into());
+        },
+        respond_to_all,
+    );
+    let world = World3::of(peer, |_| {});
+    let outcomes = world.batch(300, 2, "GET", "/");
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    assert_eq!(world.peer.connections(), 1);
+}
+
+#[test]
 fn bodies_of_all_sizes_come_and_go() {
     let world = World3::new();
     for size in [0, 1, 100, 1_200, 65_536, 3_000_000] {

@@ -21,36 +21,47 @@ use crate::runtime::timer::within;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The connection is closed when it is dropped.
-pub(crate) struct Session(Arc<Link>);
+pub(crate) struct Session {
+    link: Arc<Link>,
+    /// The most requests at once for which the server has allowed streams.
+    most: usize,
+}
 
 impl Session {
     pub fn new(link: Arc<Link>) -> Session {
-        Session(link)
+        Session { link, most: 0 }
     }
 
     pub fn link(&self) -> &Arc<Link> {
-        &self.0
+        &self.link
     }
 
     /// Whether it takes another request. QUIC counts streams over the whole life of a connection, so the number of those
-    /// that are `active` is no limit. But while there are none, the server is about to allow more.
+    /// that are `active` is no limit. But while fewer are active than were at once, the server is about to allow more.
     pub fn room(&mut self, active: usize) -> Room {
-        if !self.0.is_open() {
+        if !self.link.is_open() {
             return Room::Closed;
         }
-        match (self.0.has_spare(), active) {
-            (true, _) => Room::Free,
-            (false, 0) => Room::Unknown,
-            (false, _) => Room::Full,
+        if self.link.has_spare() {
+            self.most = self.most.max(active + 1);
+            return Room::Free;
+        }
+        match active < self.most.max(1) {
+            true => Room::Unknown,
+            false => Room::Full,
         }
     }
 
     pub fn stream(&mut self, loan: Loan) -> StreamPermit {
-        let spare = self.0.has_spare().then(|| self.0.take_spare()).flatten();
+        let spare = self
+            .link
+            .has_spare()
+            .then(|| self.link.take_spare())
+            .flatten();
         StreamPermit {
-            received: self.0.received(),
+            received: self.link.received(),
             pair: spare.map(OfProcess::new),
-            link: self.0.clone(),
+            link: self.link.clone(),
             stream: None,
             loan,
         }
@@ -59,7 +70,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.0.close();
+        self.link.close();
     }
 }
 
