@@ -9,7 +9,18 @@ class FaradayDocumentsTest < Minitest::Test
     before, after, *others = outputs("docs/from-faraday.md")
     assert_equal before, after
     assert_equal ["133\nname=Grace\n"], after
-    assert_equal [["200\n"], ["1\ntotal\ntrue\n"], ["200\n"], ["100\n"]], others
+    assert_equal [["200\n"], ["1\ntotal\ntrue\n"], ["200\n"], ["100\n"], ["200\n200\n"]], others
+  end
+
+  def test_calls_of_the_client_have_the_same_results
+    page = "docs/from-faraday.md"
+    rows = Documents.page(page).scan(/^\| `((?:conn|JSON)\b.*?)` \| `(client\..*?)` \|$/)
+    assert_operator rows.size, :>=, 10
+    calls = rows.flatten.map { |call| "p((#{call}))" }
+    said, = Documents.run_program([Documents.programs(page).last, *calls].join("\n"))
+    results = said.lines.drop(2).each_slice(2).to_a
+    assert_equal rows.size, results.size
+    results.zip(rows) { |(theirs, ours), row| assert_equal theirs, ours, row.join(" and ") }
   end
 
   def test_call_and_sunset
