@@ -27,10 +27,9 @@ module Servers
 
     explains "early/2", "Jetty resets the stream without the response that its handler gave",
       seen: /reset the stream \(NO_ERROR\)/
-    explains "early/3", "Jetty resets the stream without the response that its handler gave",
-      seen: /reset the stream \(HN_NO_ERROR\)/
-    explains "large/3", "a body that does not fit the client's window stalls until Jetty gives it up; curl's of 20 MB does, too",
-      seen: /cut short: the server reset the stream \(H3_NO_ERROR\)/
+    # A body that does not fit the client's window stalls until Jetty gives it up (curl's of 20 MB does, too), some smaller
+    # ones do now and then, and an early response is reset, with curl as well.
+    %w[verbs/3 large/3 early/3].each { |check| leaves_out check, "HTTP/3 of Jetty 12.0 loses and resets bodies" }
 
     def command
       java("Jetty", "#{port(:clear)}:http:0:10", "#{port(:short)}:http:0:1", "#{port(:tls_rsa)}:h2:128:10", "#{port(:tls_rsa)}:h3:128:10",
