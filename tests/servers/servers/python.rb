@@ -42,7 +42,7 @@ module Servers
     FEW = 100
 
     explains "GOAWAY", "after its GOAWAY it treats requests on the way as a PROTOCOL_ERROR, and drops the streams that it had begun",
-      seen: /\A\d+ of 2000 failed: \d+ × ProtocolError the server ended the connection \(PROTOCOL_ERROR\)/
+      seen: /\A\d+ of 2000 failed: (\d+ × BodyError the body was cut short.*?; )?\d+ × ProtocolError the server ended the connection \(PROTOCOL_ERROR\)/
     explains "early/3", "beside a body that its program does not read, hypercorn accepts no other connection of HTTP/3",
       seen: /\A\d+ of 10 failed: \d+ × TimeoutError connecting took longer/
 
