@@ -1,6 +1,7 @@
 //! The cookies of the saint and the sinner, as RFC 6265 says. Hosts are addresses here, so a domain has no parent.
 
 use super::hop::Url;
+use super::outcome::values;
 use super::sins::Sins;
 
 /// The cookies that servers have set.
@@ -43,15 +44,12 @@ impl Jar {
 
     /// Keeps what a response sets.
     pub(super) fn store(&mut self, url: &Url, fields: &[(String, String)], sins: &Sins) {
-        let set = fields
-            .iter()
-            .filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
         let most = if sins.has("cookie-first-only") {
             1
         } else {
             usize::MAX
         };
-        for (_, text) in set.take(most) {
+        for text in values(fields, "set-cookie").take(most) {
             self.set(url, text, sins);
         }
     }

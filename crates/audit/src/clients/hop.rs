@@ -1,6 +1,6 @@
 //! One request of a call, and its URL.
 
-use super::outcome::{Class, Failure, failed};
+use super::outcome::{Class, Failure, failed, values};
 use super::sins::Sins;
 use crate::subject::CallOptions;
 
@@ -122,11 +122,7 @@ pub(super) struct Hop {
 
 impl Hop {
     pub(super) fn field(&self, name: &str) -> Option<&str> {
-        let found = self
-            .fields
-            .iter()
-            .find(|(found, _)| found.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.as_str())
+        values(&self.fields, name).next()
     }
 
     /// The first request of a call.

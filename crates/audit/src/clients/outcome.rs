@@ -1,4 +1,4 @@
-//! What a request comes to: a response, or why it failed.
+//! The outcome of a request: a response, or why it failed.
 
 pub(super) type Outcome = Result<Response, Failure>;
 
@@ -36,6 +36,17 @@ pub(super) fn failed<T>(class: Class, text: &'static str) -> Result<T, Failure> 
     Err(Failure { class, text })
 }
 
+/// The values of the fields with this name, in any case of letters.
+pub(super) fn values<'a>(
+    fields: &'a [(String, String)],
+    name: &str,
+) -> impl Iterator<Item = &'a str> {
+    let named = fields
+        .iter()
+        .filter(move |(found, _)| found.eq_ignore_ascii_case(name));
+    named.map(|(_, value)| value.as_str())
+}
+
 /// A response.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Response {
@@ -46,10 +57,6 @@ pub(super) struct Response {
 
 impl Response {
     pub(super) fn field(&self, name: &str) -> Option<&str> {
-        let found = self
-            .fields
-            .iter()
-            .find(|(found, _)| found.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.as_str())
+        values(&self.fields, name).next()
     }
 }

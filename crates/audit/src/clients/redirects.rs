@@ -6,7 +6,7 @@ use super::client::Client;
 use super::connection::Clock;
 use super::exchange;
 use super::hop::Hop;
-use super::outcome::{Class, Failure, Outcome, Response, failed};
+use super::outcome::{Class, Failure, Outcome, Response, failed, values};
 use super::sins::Sins;
 use crate::subject::CallOptions;
 
@@ -51,11 +51,7 @@ pub(super) fn follow(client: &mut Client, call: &CallOptions, deadline: Instant)
 /// Where a response leads.
 fn location(response: &Response, sins: &Sins) -> Option<String> {
     let redirects = [301, 302, 303, 307, 308].contains(&response.status);
-    let named = response
-        .fields
-        .iter()
-        .filter(|(name, _)| name.eq_ignore_ascii_case("location"));
-    let all: Vec<&str> = named.map(|(_, value)| value.as_str()).collect();
+    let all: Vec<&str> = values(&response.fields, "location").collect();
     match all[..] {
         [one] if redirects => Some(one.to_owned()),
         [first, _, ..] if redirects && sins.has("first-of-two-locations") => Some(first.to_owned()),

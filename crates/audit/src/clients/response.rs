@@ -3,7 +3,7 @@
 use super::chunked::chunked;
 use super::connection::{Clock, Connection};
 use super::content::inflate;
-use super::outcome::{Class, Failure, Response, failed};
+use super::outcome::{Class, Failure, Response, failed, values};
 use super::sins::Sins;
 
 /// Most bytes of a head, of a line in a chunked body, and of trailers.
@@ -28,11 +28,7 @@ pub(super) struct Head {
 
 impl Head {
     fn all(&self, name: &str) -> Vec<&str> {
-        let found = self
-            .fields
-            .iter()
-            .filter(|(found, _)| found.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.as_str()).collect()
+        values(&self.fields, name).collect()
     }
 
     fn says(&self, word: &str) -> bool {
