@@ -54,8 +54,8 @@
     tables: tables.filter((t) => t.tHead && t.tBodies[0].rows.length > 0).length,
     figures: tables.flatMap((t) => [...t.querySelectorAll("tbody td")]).filter((d) => /\d/.test(d.textContent)).length,
     // The title of a comparison is its verdict, with figures in it.
-    verdicts: [...document.querySelectorAll(".verdicts li, h1")].filter(shown).map((found) => found.textContent)
-      .filter((text, at) => at > 0 || /\d/.test(text)),
+    verdicts: [...document.querySelectorAll("h1, .verdicts li")].filter(shown)
+      .filter((said) => said.matches("li") || /\d/.test(said.textContent)).map((said) => said.textContent),
     faint: texts.filter((e) => contrast(e) < 4.5).map((e) => `${words(e)} ${contrast(e).toFixed(2)}`),
     width: innerWidth,
     overflow: Math.max(closed, document.documentElement.scrollWidth) - innerWidth,

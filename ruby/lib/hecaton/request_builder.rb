@@ -75,8 +75,8 @@ module Hecaton
       @implied = { "user-agent" => user_agent || app_name&.to_s, "accept-encoding" => ("*" unless decode == false) }.freeze
     end
 
-    # The options of a request as the engine takes them, an Array: headers ([name, value, name, value]), body (a String or
-    # a BodySource), timeout (a Float), each nil for none, and a Hash of what few requests have, where there is any of it.
+    # The options of a request as the engine takes them: an Array of headers ([name, value, name, value]), body (a String
+    # or a BodySource) and timeout (a Float). Each is nil if the request has none. A Hash of rare options may follow.
     # needs is what RequestBuilder.needs returned of the options. request is the Request that has them, nil for none.
     # strict is its raise_for_status.
     def build(http_method, url, given, needs, request, strict)

@@ -27,8 +27,8 @@ module Servers
 
     explains "early/2", "Jetty resets the stream without the response that its handler gave",
       seen: /reset the stream \(NO_ERROR\)/
-    # A body that does not fit the client's window stalls until Jetty gives it up (curl's of 20 MB does, too), some smaller
-    # ones do now and then, and an early response is reset, with curl as well.
+    # A body that is larger than the client's window stalls until Jetty gives it up. So does curl's, from 20 MB on.
+    # Now and then a smaller body stalls. An early response is reset, with curl as well.
     %w[verbs/3 large/3 early/3].each { |check| leaves_out check, "HTTP/3 of Jetty 12.0 loses and resets bodies" }
 
     def command

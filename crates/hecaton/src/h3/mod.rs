@@ -3,8 +3,8 @@
 //!
 //! `link` is the connection, with `control` for what the server sends beside responses. `permit` is the right to a
 //! stream. `exchange`, with `qpack` and `static_table` (fields), `writer`, `reader` and `incoming`, runs one request on
-//! one stream. `frames` reads and writes frames. What means the same as over HTTP/2 is code of `h2`: the fields of
-//! requests, the rules for a well-formed response, and the sending of bodies.
+//! one stream. `frames` reads and writes frames. The fields of requests, the rules for
+//! a well-formed response and the sending of bodies are those of HTTP/2, and their code is in `h2`.
 //!
 //! Decisions:
 //!

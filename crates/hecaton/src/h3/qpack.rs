@@ -14,7 +14,7 @@ use crate::message::head::BadHead;
 /// The decoded fields of a message.
 #[derive(Debug, Default)]
 pub(super) struct Decoded {
-    /// What the block says of itself.
+    /// The status of a response, and what is wrong with the block.
     pub block: Block,
     /// The fields as `name: value\r\n`, without pseudo-header fields.
     pub fields: Vec<u8>,

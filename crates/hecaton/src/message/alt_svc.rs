@@ -16,8 +16,8 @@ pub(crate) struct Http3At {
     pub for_time: Duration,
 }
 
-/// What the values of a response's `Alt-Svc` fields announce, which replaces all earlier announcements: the first
-/// service over HTTP/3 on the same host, or none. Services on other hosts are passed over.
+/// The first service over HTTP/3 on the same host that a response announces by its `Alt-Svc` fields, or none. It
+/// replaces earlier announcements. Services on other hosts are passed over.
 pub(crate) fn http3_at<'a>(values: impl Iterator<Item = &'a [u8]>, host: &str) -> Option<Http3At> {
     let mut found = None;
     for value in values {

@@ -124,7 +124,7 @@ fn three_workers_share_a_bucket_while_one_is_killed_and_one_sleeps() {
     assert!(said.ends_with(&format!(", {parts} done\n")), "{said}");
 }
 
-/// All inputs have a good response, but for those of a killed worker: it may have sent them, and they are POSTs.
+/// Every input has a good response, or a killed worker may have sent its POST.
 fn ends_well(ended: &Ending) {
     let said = &ended.stderr;
     match ended.status {
