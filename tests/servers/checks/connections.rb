@@ -77,7 +77,7 @@ module Servers
 
   class Context
     # Sends requests that return when the server's limit ends, so some are sent while the server closes the connection.
-    # Returns the outcomes, and how many connections were opened.
+    # Returns the responses, the errors, and how many connections were opened.
     def come_back(endpoint)
       opened = Queue.new
       outcomes = threads(WAITS.size) do |at|
@@ -91,23 +91,30 @@ module Servers
         opened << client.stats[:opened]
         outcomes
       end.flatten
-      none_failed(outcomes.grep(Hecaton::Error), outcomes.size)
-      outcomes.each { |response| same(200, response.status, "status") }
-      [outcomes, Array.new(opened.size) { opened.pop }.sum]
+      failures, responses = outcomes.partition { |outcome| outcome.is_a?(Hecaton::Error) }
+      responses.each { |response| same(200, response.status, "status") }
+      [responses, failures, Array.new(opened.size) { opened.pop }.sum]
     end
   end
 
   check "keep-alive",
     "the server closes idle connections after a second: 80 clients come back around that moment, 3 times", needs: :short do |server|
-    outcomes, = come_back(server.endpoint(:short))
+    responses, failures, = come_back(server.endpoint(:short))
+    none_failed(failures, responses.size + failures.size)
     must(closes_idle?(server.endpoint(:short)), "the server closed no connection within 5 seconds, so the check shows nothing")
-    note(resent(outcomes))
+    note(resent(responses))
   end
 
-  check "keep-alive/3", "the same over HTTP/3", needs: :short_h3 do |server|
-    outcomes, opened = come_back(server.endpoint(:short_h3))
+  # The idle limit of QUIC holds from the first packet of a handshake (RFC 9000 §10.1). When the machine is busy or
+  # drops packets, a handshake takes longer than the second that nginx allows, and a connection that a request opened
+  # ends before its response.
+  check "keep-alive/3", "the same over HTTP/3: no request fails on a connection that it reused", needs: :short_h3 do |server|
+    responses, failures, opened = come_back(server.endpoint(:short_h3))
+    on_reused = failures.select { |failure| failure.attempts.last.reused? }
+    none_failed(on_reused, responses.size + failures.size)
     must(opened > WAITS.size, "the server closed no connection, so the check shows nothing")
-    note(resent(outcomes), "#{opened} connections")
+    must(responses.any?, "no request got a response")
+    note(resent(responses), "#{opened} connections, #{failures.size} requests failed on new ones")
   end
 
   check "idle", "connections that the server ended are gone from the pool while nobody sends anything",
