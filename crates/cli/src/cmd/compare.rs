@@ -53,7 +53,7 @@ struct PairArguments {
     ///
     /// The load: concurrency=N, body=BYTES, delay=15ms, rate=500, job=plain|json|gzip.
     ///
-    /// The connections: keepalive=on|off, tls=on|off, http=1.1|2 (over TLS), resumption=on|off (of TLS sessions).
+    /// The connections: keepalive=on|off, tls=on|off, http=1.1|2|3 (over TLS), resumption=on|off (of TLS sessions).
     #[arg(long, value_name = "SETTING", num_args = 1..)]
     set: Vec<Setting>,
     /// Requests in flight, for both [default: 10].

@@ -98,6 +98,9 @@ fn transport(options: &Http3, exposed: bool) -> TransportConfig {
         .max_concurrent_bidi_streams(options.max_streams.unwrap_or(MOST_STREAMS).into())
         .stream_receive_window(WINDOW.into())
         .receive_window((4 * WINDOW).into())
+        // Responses go out one after another, as is the default of RFC 9218 (§4.2): half of them are whole before the
+        // last, where taking turns would end all of them together.
+        .send_fairness(false)
         .datagram_receive_buffer_size(None)
         .max_idle_timeout(idle());
     if !exposed {
