@@ -46,7 +46,7 @@ class HecatonDriver
 end
 
 Kit.calls(*%w[method body fields timeout redirects cookies gzip userinfo raw-url raw-method], *Kit::OWN,
-  *%w[tls h2 proxy proxy-environment hosts pool-size idle-timeout expect]) do |call|
+  *%w[tls h2 h3 proxy proxy-environment hosts pool-size idle-timeout expect]) do |call|
   client = call.client do
     Hecaton::Client.new(timeout: 5, cookies: true, proxy: call.proxy || (call.environment ? nil : false), ca: call.ca,
       http: call.http, resolve: call.addresses, per_origin: call.pool_size, idle_timeout: call.idle_timeout)

@@ -7,10 +7,11 @@ use crate::server::{Log, Server};
 
 /// Calls that need a driver: no single command of curl can make them, or a server with several cases cannot tell to
 /// which case they belong.
-const NEED_A_DRIVER: [&str; 11] = [
+const NEED_A_DRIVER: [&str; 12] = [
     "tls",
     "no-verify",
     "h2",
+    "h3",
     "proxy",
     "proxy-environment",
     "hosts",

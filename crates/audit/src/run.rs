@@ -258,7 +258,7 @@ pub(crate) fn options(case: &Case, call: &Call, new_client: bool, server: &Serve
         follow: call.follow,
         ca: None,
         verify: call.verify,
-        http: case.h2.is_some().then(|| "2".to_owned()),
+        http: http_of(case).map(str::to_owned),
         proxy: call.proxy.as_ref().map(fill),
         environment: pairs(&call.environment),
         hosts: call.hosts.as_ref().map(fill),
@@ -267,6 +267,15 @@ pub(crate) fn options(case: &Case, call: &Call, new_client: bool, server: &Serve
         idle_ms: case.calls.iter().find_map(|call| call.idle_ms),
         by: call.by.clone(),
         needs: case.all_needs(),
+    }
+}
+
+/// The version of HTTP that the client is to use; none for its default.
+fn http_of(case: &Case) -> Option<&'static str> {
+    match case.h2 {
+        _ if case.h3 => Some("3"),
+        Some(_) => Some("2"),
+        None => None,
     }
 }
 

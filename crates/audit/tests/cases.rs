@@ -196,7 +196,7 @@ fn no_slow_case_catches_another_sin_of_time() {
 /// The texts of the sinner's code, and those of them that are certainly sins, because the code looks for them.
 fn texts_of_the_sinner() -> (BTreeSet<String>, BTreeSet<String>) {
     let folder = root().join("crates/audit/src/clients");
-    let folders = [folder.clone(), folder.join("http2")];
+    let folders = [folder.clone(), folder.join("http2"), folder.join("http3")];
     let entries = folders.iter().flat_map(|it| std::fs::read_dir(it).unwrap());
     let paths = entries.map(|entry| entry.unwrap().path());
     let sources = paths.filter(|path| path.is_file());

@@ -16,7 +16,7 @@ use serde::Deserialize;
 pub use catalogue::{Catalogue, name_today};
 pub use condition::{Condition, Fact, Facts, hash};
 pub use secure::{Http2, Shown, Tls};
-pub use step::{Addresses, Deed, Frame, Step};
+pub use step::{Addresses, Deed, Frame, Step, head_fields};
 pub use verdict::{Severity, Verdict};
 
 /// One case of the audit, as its file says.
@@ -63,6 +63,9 @@ pub struct Case {
     pub tls: Tls,
     /// How the server does HTTP/2; none if it does not.
     pub h2: Option<Http2>,
+    /// Whether the client uses HTTP/3, which the server then offers.
+    #[serde(default)]
+    pub h3: bool,
     /// How long to wait at the end until the client has closed all connections, in milliseconds.
     #[serde(default)]
     pub linger_ms: u64,
@@ -276,6 +279,7 @@ impl Case {
         let mut needs = self.needs.clone();
         needs.extend(self.calls.iter().flat_map(Call::needs).map(str::to_owned));
         needs.extend(self.h2.iter().map(|_| "h2".to_owned()));
+        needs.extend(self.h3.then(|| "h3".to_owned()));
         needs.sort();
         needs.dedup();
         needs

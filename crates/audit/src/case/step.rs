@@ -21,7 +21,7 @@ pub enum Deed {
     Fine(String),
     /// Sends bytes.
     Send(String),
-    /// Sends bytes that are written in hexadecimal digits.
+    /// Sends bytes that are written in hexadecimal digits, over HTTP/3 on the stream.
     SendHex(Vec<u8>),
     /// Sends so many zeros, as gzip.
     Zeros(usize),
@@ -37,7 +37,7 @@ pub enum Deed {
     Hold,
     /// Neither reads nor sends anything until the run is over.
     Stuck,
-    /// Closes the sending half of the connection.
+    /// Closes the sending half of the connection, over HTTP/3 that of the stream.
     HalfClose,
     /// Closes the connection with FIN.
     Close,
@@ -57,24 +57,26 @@ pub enum Deed {
     Gather(usize),
     /// Over HTTP/2: waits until the client has acknowledged a PING, or 3 s are over.
     Pinged,
-    /// Over HTTP/2: sends the head of a response, and whether that ends the stream.
+    /// Over HTTP/3: resets the stream in both directions, with this code.
+    ResetStream(u32),
+    /// Over HTTP/2 and 3: sends the head of a response, and whether that ends the stream.
     Head(String, bool),
-    /// Over HTTP/2: sends a part of the body, and whether it is the last one.
+    /// Over HTTP/2 and 3: sends a part of the body, and whether it is the last one.
     Data(String, bool),
-    /// Over HTTP/2: sends a frame so many times.
+    /// Over HTTP/2 and 3: sends a frame so many times.
     Frame(usize, Frame),
     /// Over HTTP/2: sends whole responses to all streams of the connection that are open.
     FineAll,
 }
 
-/// A frame of HTTP/2 as it is sent.
+/// A frame of HTTP/2 or HTTP/3 as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Its type.
     pub kind: u8,
-    /// Its flags.
+    /// Its flags. HTTP/3 has none.
     pub flags: u8,
-    /// Its stream: a number, or the one of the attempt.
+    /// Its stream: a number, or the one of the attempt. Over HTTP/3 each number stands for the control stream.
     pub stream: Option<u32>,
     /// Its payload in hexadecimal digits. `{this}` is the attempt's stream, `{before}` the one
     /// before it, and `{x1000}` the letter x a thousand times.
@@ -113,6 +115,15 @@ impl Frame {
             .fold(frame.payload.clone(), |text, name| text.replace(name, ""));
         bytes(&filled).map(|_| frame)
     }
+}
+
+/// The fields of a head: the status, unless it is empty, and behind it words such as `name=value`.
+pub fn head_fields(text: &str) -> Vec<(&str, &str)> {
+    let mut words = text.split(' ');
+    let mut fields = vec![(":status", words.next().unwrap_or_default())];
+    fields.retain(|(_, status)| !status.is_empty());
+    fields.extend(words.filter_map(|word| word.split_once('=')));
+    fields
 }
 
 /// The values of names in braces, which only a run knows.
@@ -227,6 +238,10 @@ impl TryFrom<String> for Step {
             "gather" => Deed::Gather(number(rest)?.0 as usize),
             "head" | "head-end" => Deed::Head(rest.to_owned(), word == "head-end"),
             "data" | "data-end" => Deed::Data(rest.to_owned(), word == "data-end"),
+            "reset-stream" => {
+                let code = u32::from_str_radix(rest, 16).map_err(|_| wrong())?;
+                Deed::ResetStream(code)
+            }
             "frame" => Deed::Frame(1, Frame::parse(rest).ok_or_else(wrong)?),
             "frames" => {
                 let (times, rest) = number(rest)?;

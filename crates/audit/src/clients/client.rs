@@ -2,6 +2,7 @@
 
 use super::connection::Connection;
 use super::cookies::Jar;
+use super::http3;
 use super::route::Route;
 use super::sins::Sins;
 
@@ -12,6 +13,8 @@ pub struct Client {
     pub(super) jar: Jar,
     /// Idle connections, the last used one at the end.
     pub(super) idle: Vec<Connection>,
+    /// Connections of HTTP/3.
+    pub(super) sessions: http3::Sessions,
     pub(super) route: Route,
     /// Whether a connection was refused, which a sin never forgets.
     pub(super) refused: bool,

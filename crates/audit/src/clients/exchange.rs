@@ -8,7 +8,7 @@ use super::hop::Hop;
 use super::http2::Message;
 use super::outcome::{Class, Failure, Outcome, Response, failed};
 use super::sins::Sins;
-use super::{http2, response};
+use super::{http2, http3, response};
 
 /// How long a request with `Expect` waits for the server's consent.
 const CONSENT: Duration = Duration::from_secs(1);
@@ -27,9 +27,8 @@ pub(super) fn send(client: &mut Client, hop: &Hop, clock: &mut Clock) -> Outcome
         if tries > 1 && client.sins.has("empty-body-when-repeated") {
             hop.body = hop.body.map(|_| String::new());
         }
-        let (connection, reused) = connection(client, &hop, tries, clock)?;
+        let (result, reused) = attempt(client, &hop, tries, clock)?;
         stale |= reused;
-        let result = attempt(client, connection, &hop, clock);
         let refused = matches!(&result, Ok(response) if response.status == 417);
         if refused && tries < 10 && hop.field("expect").is_some() {
             if !client.sins.has("repeats-expectation-for-ever") {
@@ -87,7 +86,7 @@ fn connection(
     Ok((opened?, false))
 }
 
-/// The request as a message of HTTP/2.
+/// The request as a message of HTTP/2 or HTTP/3.
 pub(super) fn message(hop: &Hop) -> Message {
     let mut fields = vec![
         (":method".to_owned(), hop.method.clone()),
@@ -117,7 +116,22 @@ pub(super) fn over_http2(
     outcomes
 }
 
+/// One attempt, and whether its connection had been used before.
 fn attempt(
+    client: &mut Client,
+    hop: &Hop,
+    tries: usize,
+    clock: &mut Clock,
+) -> Result<(Outcome, bool), Failure> {
+    if client.route.http3 {
+        let (mut outcomes, reused) = http3::send(client, hop, 1, tries > 1, clock)?;
+        return Ok((outcomes.remove(0), reused));
+    }
+    let (connection, reused) = connection(client, hop, tries, clock)?;
+    Ok((attempt_on(client, connection, hop, clock), reused))
+}
+
+fn attempt_on(
     client: &mut Client,
     mut connection: Connection,
     hop: &Hop,
@@ -285,6 +299,7 @@ fn again_after_failure(
         Class::BrokenHead if post => first && sins("repeats-post-after-half-a-head"),
         Class::Broken if post => first && sins("repeats-post-after-half-a-body"),
         Class::Unprocessed => tries < 3 || sins("repeats-refused-for-ever"),
+        Class::Closed => post && first && sins("h3-repeats-post-after-reset"),
         Class::Gone => post && first && sins("repeats-post-after-goaway"),
         Class::Ended | Class::Reset => first && reused,
         _ => false,

@@ -8,6 +8,7 @@ mod cookies;
 mod exchange;
 mod hop;
 mod http2;
+mod http3;
 mod outcome;
 mod redirects;
 mod response;
@@ -28,7 +29,7 @@ use route::Route;
 pub use client::Client;
 
 /// Words that the saint and the sinner understand.
-const CAN: [&str; 22] = [
+const CAN: [&str; 23] = [
     "method",
     "body",
     "fields",
@@ -42,6 +43,7 @@ const CAN: [&str; 22] = [
     "tls",
     "no-verify",
     "h2",
+    "h3",
     "proxy",
     "proxy-environment",
     "hosts",

@@ -27,6 +27,8 @@ pub(super) enum Class {
     Refused,
     /// The connection of HTTP/2, or the stream, ended before the response.
     Gone,
+    /// The stream of HTTP/3 ended before the whole response.
+    Closed,
     /// The server says that it did not process the request.
     Unprocessed,
 }

@@ -20,6 +20,7 @@ pub(super) struct Route {
     pub(super) ca: Option<String>,
     pub(super) verify: bool,
     pub(super) http2: bool,
+    pub(super) http3: bool,
     /// User and password, and the authority of the proxy.
     pub(super) proxy: Option<(String, String)>,
     hosts: Vec<String>,
@@ -43,6 +44,7 @@ impl Route {
             ca: call.ca.clone(),
             verify: call.verify != Some(false),
             http2: call.http.as_deref() == Some("2"),
+            http3: call.http.as_deref() == Some("3"),
             proxy,
             hosts: hosts.map(str::to_owned).collect(),
             pool_size: call.pool_size.unwrap_or(usize::MAX),

@@ -36,6 +36,7 @@ struct Verifier {
     name: ServerName<'static>,
     sins: Sins,
     verify: bool,
+    over_quic: bool,
 }
 
 impl Verifier {
@@ -45,6 +46,9 @@ impl Verifier {
         let Error::InvalidCertificate(error) = error else {
             return "";
         };
+        if self.over_quic {
+            return "h3-accepts-unknown-authority";
+        }
         match error {
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
                 "accepts-expired-certificate"
@@ -186,6 +190,20 @@ pub(super) fn handshake(
     Ok((secured, before))
 }
 
+/// The settings of TLS within QUIC.
+pub(super) fn over_quic(
+    hop: &Hop,
+    route: &Route,
+    sins: &Sins,
+) -> Result<Arc<ClientConfig>, Failure> {
+    let name = ServerName::try_from(hop.url.host().to_owned());
+    let config = name.map(|name| settings(name, route, sins, false));
+    match config {
+        Ok(Ok(config)) => Ok(config),
+        _ => failed(Class::Refused, "TLS cannot be set up"),
+    }
+}
+
 /// Whether the server chooses a protocol that nobody knows.
 fn is_unoffered(secured: &mut Secured) -> bool {
     let _ = secured.conn.write_tls(&mut secured.sock);
@@ -242,10 +260,12 @@ fn config(
             name,
             sins: sins.clone(),
             verify: route.verify,
+            over_quic: route.http3,
         }))
         .with_no_client_auth();
-    if route.http2 {
-        config.alpn_protocols = vec![b"h2".to_vec()];
+    if route.http2 || route.http3 {
+        let name = if route.http3 { "h3" } else { "h2" };
+        config.alpn_protocols = vec![name.into()];
     }
     Ok(config)
 }

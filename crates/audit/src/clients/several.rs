@@ -6,7 +6,7 @@ use super::client::Client;
 use super::connection::{Clock, Connection};
 use super::hop::Hop;
 use super::outcome::{Class, Failure, Outcome, failed};
-use super::{exchange, response};
+use super::{exchange, http3, response};
 use crate::subject::{CallOptions, Reported};
 
 /// Makes the calls.
@@ -39,6 +39,13 @@ pub(super) fn send(
 fn outcomes(client: &mut Client, hop: &Hop, count: usize, clock: &mut Clock) -> Vec<Outcome> {
     if client.route.http2 {
         return over_http2(client, hop, count, clock);
+    }
+    if client.route.http3 {
+        let sent = http3::send(client, hop, count, false, clock);
+        return sent.map_or_else(
+            |failure| vec![Err(failure); count],
+            |(outcomes, _)| outcomes,
+        );
     }
     let slots = match client.sins.has("ignores-pool-size") {
         true => usize::MAX,

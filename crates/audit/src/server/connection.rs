@@ -13,7 +13,7 @@ use super::play::{Attempt, Shared};
 use crate::case::Deed;
 
 /// How often a waiting thread checks whether the server is to stop.
-const GLANCE: Duration = Duration::from_millis(20);
+pub(super) const GLANCE: Duration = Duration::from_millis(20);
 
 /// The longest wait of a step for the client.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
@@ -101,7 +101,7 @@ impl Connection<'_> {
 
     /// Says that an attempt is being served, until [`Connection::rests`].
     pub(super) fn serve_attempt(&mut self) {
-        self.rest = Rest(Some(self.shared));
+        self.rest = Rest::of(self.shared);
     }
 
     /// Says that the attempt is done, or only waits for the client.
@@ -197,10 +197,14 @@ impl Connection<'_> {
 }
 
 /// Counts an attempt as being served, until `now` is called or this value is dropped.
-struct Rest<'a>(Option<&'a Shared>);
+pub(super) struct Rest<'a>(Option<&'a Shared>);
 
-impl Rest<'_> {
-    fn now(&mut self) {
+impl<'a> Rest<'a> {
+    pub(super) fn of(shared: &'a Shared) -> Rest<'a> {
+        Rest(Some(shared))
+    }
+
+    pub(super) fn now(&mut self) {
         if let Some(shared) = self.0.take() {
             shared.rests();
         }

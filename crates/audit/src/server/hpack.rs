@@ -79,10 +79,10 @@ impl Decoder {
                 let added = first & 0xc0 == 0x40;
                 let index = integer(&mut block, if added { 6 } else { 4 })?;
                 let name = match index {
-                    0 => string(&mut block)?,
+                    0 => string(&mut block, 7)?,
                     index => self.entry(index)?.0,
                 };
-                let field = (name, string(&mut block)?);
+                let field = (name, string(&mut block, 7)?);
                 if added {
                     self.table.push_front(field.clone());
                     self.shrink();
@@ -113,7 +113,7 @@ impl Decoder {
 }
 
 /// An integer that begins in the last `bits` bits of the first byte.
-fn integer(block: &mut &[u8], bits: u8) -> Option<usize> {
+pub(super) fn integer(block: &mut &[u8], bits: u8) -> Option<usize> {
     let most = (1_usize << bits) - 1;
     let mut value = usize::from(take(block)?) & most;
     if value < most {
@@ -135,9 +135,10 @@ fn take(block: &mut &[u8]) -> Option<u8> {
     Some(*first)
 }
 
-fn string(block: &mut &[u8]) -> Option<String> {
-    let coded = block.first()? & 0x80 != 0;
-    let length = integer(block, 7)?;
+/// A text whose length begins in the last `bits` bits of the first byte. The bit before them says whether it is coded.
+pub(super) fn string(block: &mut &[u8], bits: u8) -> Option<String> {
+    let coded = block.first()? >> bits & 1 == 1;
+    let length = integer(block, bits)?;
     let (text, rest) = block.split_at_checked(length)?;
     *block = rest;
     let bytes = if coded { plain(text)? } else { text.to_vec() };
@@ -189,20 +190,23 @@ pub fn encode(fields: &[(&str, &str)]) -> Vec<u8> {
     for (name, value) in fields {
         block.push(0);
         for text in [name, value] {
-            length(&mut block, text.len());
-            block.extend(text.as_bytes());
+            put(&mut block, 0, 7, text);
         }
     }
     block
 }
 
-fn length(block: &mut Vec<u8>, length: usize) {
-    if length < 127 {
-        block.push(u8::try_from(length).unwrap_or_default());
-        return;
-    }
-    block.push(127);
-    let mut rest = length - 127;
+/// Adds a text, whose length begins in the last `bits` bits of a byte that begins with `first`.
+pub(super) fn put(block: &mut Vec<u8>, first: u8, bits: u8, text: &str) {
+    length(block, first, (1 << bits) - 1, text.len());
+    block.extend(text.as_bytes());
+}
+
+fn length(block: &mut Vec<u8>, first: u8, most: u8, length: usize) {
+    let Some(mut rest) = length.checked_sub(usize::from(most)) else {
+        return block.push(first | u8::try_from(length).unwrap_or_default());
+    };
+    block.push(first | most);
     while rest >= 128 {
         block.push(u8::try_from(rest % 128).unwrap_or_default() | 0x80);
         rest /= 128;

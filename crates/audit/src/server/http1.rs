@@ -130,9 +130,10 @@ impl Connection<'_> {
                 self.rests();
                 self.body(head, false)?;
             }
-            // Frames belong to HTTP/2, and this connection does not use it.
+            // Frames belong to HTTP/2 and 3, and this connection does not use them.
             Deed::Mute
             | Deed::Pinged
+            | Deed::ResetStream(_)
             | Deed::Head(..)
             | Deed::Data(..)
             | Deed::Frame(..)

@@ -150,23 +150,12 @@ fn begin(connection: &mut Connection<'_>, state: &mut State) -> Result<(), Over>
         open.whole |= whole;
         return Ok(());
     }
-    let pseudo = |name: &str| {
-        let found = fields.iter().find(|(found, _)| found == name);
-        found.map_or("", |(_, value)| value.as_str())
-    };
-    let mut text = format!("{} {} HTTP/2\r\n", pseudo(":method"), pseudo(":path"));
-    text += &format!("host: {}\r\n", pseudo(":authority"));
-    for (name, value) in fields.iter().filter(|(name, _)| !name.starts_with(':')) {
-        text += &format!("{name}: {value}\r\n");
-    }
     if state.open.len() >= MOST_OPEN {
         return connection.over(Event::ServerClosed);
     }
     state.open.push_back(Stream {
         id,
-        head: Head {
-            text: text + "\r\n",
-        },
+        head: Head::of_fields(&fields, "HTTP/2"),
         body: Vec::new(),
         whole,
         begun: false,
@@ -247,12 +236,14 @@ fn send_step(
         }
         Deed::Head(text, end) => {
             let text = attempt.addresses.fill(text);
-            let mut words = text.split(' ');
-            let mut fields = vec![(":status", words.next().unwrap_or_default())];
-            fields.retain(|(_, status)| !status.is_empty());
-            fields.extend(words.filter_map(|word| word.split_once('=')));
             let flags = END_HEADERS | end_of(*end);
-            respond(connection, state, id, flags, &encode(&fields))
+            respond(
+                connection,
+                state,
+                id,
+                flags,
+                &encode(&case::head_fields(&text)),
+            )
         }
         Deed::Data(text, end) => {
             let text = attempt.addresses.fill(text);

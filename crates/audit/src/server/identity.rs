@@ -11,6 +11,9 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::case::Case;
 
+/// The address of a server where TLS has no fault: a client that fails there too does not fail because of the fault.
+pub(super) const GOOD: &str = "other port";
+
 /// The name and the addresses of the certificate.
 const NAMES: [&str; 4] = ["localhost", "audit.test", "127.0.0.1", "127.0.0.2"];
 
@@ -21,9 +24,9 @@ const MOST_EARLY: u32 = 16 << 10;
 pub(super) struct Identity {
     /// The authorities of both certificates.
     pub(super) ca: String,
-    pub(super) config: Arc<ServerConfig>,
+    config: Arc<ServerConfig>,
     /// The same without a fault.
-    pub(super) good: Arc<ServerConfig>,
+    good: Arc<ServerConfig>,
 }
 
 impl Identity {
@@ -46,6 +49,13 @@ impl Identity {
     }
 }
 
+impl Identity {
+    /// The settings of TLS at one of the server's addresses.
+    pub(super) fn at(&self, at: &str) -> &Arc<ServerConfig> {
+        if at == GOOD { &self.good } else { &self.config }
+    }
+}
+
 /// A certificate with that flaw: its authority, and what a handshake with it needs.
 fn config(case: &Case, flaw: Flaw) -> Result<(String, Arc<ServerConfig>)> {
     let names = NAMES.map(str::to_owned);
@@ -57,12 +67,13 @@ fn config(case: &Case, flaw: Flaw) -> Result<(String, Arc<ServerConfig>)> {
         .with_no_client_auth()
         .with_single_cert(chain.collect::<Result<_, _>>()?, key)?;
     let protocols: &[&str] = match case.h2 {
+        _ if case.h3 => &["h3", "http/1.1"],
         Some(_) => &["h2", "http/1.1"],
         None => &["http/1.1"],
     };
     let protocols = protocols.iter().map(|name| name.as_bytes().to_vec());
     config.alpn_protocols = protocols.collect();
-    // The server accepts early data, so that a client that may send some does.
-    config.max_early_data_size = MOST_EARLY;
+    // The server accepts early data over TCP, so that a client that may send some does.
+    config.max_early_data_size = if case.h3 { 0 } else { MOST_EARLY };
     Ok((made.ca, Arc::new(config)))
 }

@@ -92,7 +92,7 @@ pub enum Event {
         /// Its number.
         code: u8,
     },
-    /// A frame of HTTP/2 came from the client.
+    /// A frame of HTTP/2 or HTTP/3 came from the client.
     Frame {
         /// Its type.
         kind: u8,

@@ -2,14 +2,17 @@
 
 mod connection;
 pub(crate) mod frames;
+pub(crate) mod frames3;
 mod hello;
 pub mod hpack;
 mod http1;
 mod http2;
+mod http3;
 mod identity;
 mod link;
 mod log;
 mod play;
+pub(crate) mod qpack;
 mod request;
 mod secure;
 
@@ -49,6 +52,10 @@ const TO_GO_DOWN: Duration = Duration::from_secs(1);
 /// How often a thread that accepts looks whether the server is to stop, if no connection wakes it: making one needs a
 /// descriptor, and there may be none.
 const TO_LOOK: Duration = Duration::from_secs(1);
+
+/// The names of a server's addresses, and of those where it does QUIC.
+const NAMES: [&str; 4] = ["main", identity::GOOD, "other host", "proxy"];
+const OVER_QUIC: [&str; 2] = ["main", identity::GOOD];
 
 /// The host of redirects to another host. All of 127.0.0.0/8 is this machine on Linux.
 const OTHER_HOST: &str = "127.0.0.2";
@@ -93,15 +100,7 @@ impl Server {
         let ca = identity.as_ref().map(|identity| identity.ca.clone());
         let shared = Arc::new(Shared::new(cases, addresses, budget, identity));
         let listeners = [main, other_port, other_host, proxy].map(Arc::new);
-        for listener in &listeners {
-            SockRef::from(&**listener).set_read_timeout(Some(TO_LOOK))?;
-        }
-        let names = ["main", "other port", "other host", "proxy"];
-        let threads = listeners.iter().zip(names).map(|(listener, name)| {
-            let (listener, shared) = (listener.clone(), shared.clone());
-            std::thread::spawn(move || accept(&listener, name, &shared))
-        });
-        let threads = threads.collect();
+        let threads = listen(&listeners, &shared)?;
         Ok(Server {
             shared,
             ca: ca.unwrap_or_default(),
@@ -195,6 +194,22 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// Begins to serve: TCP on each address, and UDP on two of them if the case is of HTTP/3.
+fn listen(listeners: &[Arc<TcpListener>; 4], shared: &Arc<Shared>) -> Result<Vec<JoinHandle<()>>> {
+    let over_quic = shared.current().is_some_and(|(case, _)| case.h3);
+    let mut threads = Vec::new();
+    for (listener, name) in listeners.iter().zip(NAMES) {
+        SockRef::from(&**listener).set_read_timeout(Some(TO_LOOK))?;
+        if over_quic && OVER_QUIC.contains(&name) {
+            let address = listener.local_addr()?;
+            threads.push(http3::listen(shared.clone(), address, name)?);
+        }
+        let (listener, shared) = (listener.clone(), shared.clone());
+        threads.push(std::thread::spawn(move || accept(&listener, name, &shared)));
+    }
+    Ok(threads)
 }
 
 /// Wakes the thread that accepts, by a connection that is reset, so that no port is kept for it.

@@ -304,6 +304,16 @@ impl Shared {
         self.changed.notify_all();
     }
 
+    /// Whether the client has returned from the current call.
+    pub(super) fn has_returned(&self) -> bool {
+        self.state().returned
+    }
+
+    /// How many attempts of a call have arrived at all its stops.
+    pub(super) fn attempts_of(&self, case: &str, call: &str) -> usize {
+        self.state().attempts_of(case, call)
+    }
+
     /// Waits until the client has returned from the current call, at most for `longest`.
     pub(super) fn wait_for_return(&self, longest: Duration) {
         let waits = |state: &mut State| !state.returned && !self.stop.load(Ordering::SeqCst);

@@ -1,5 +1,7 @@
 //! The head of a request as it was sent, read as leniently as possible: the audit must see what is wrong with it.
 
+use super::hpack::Field;
+
 /// The head of a request.
 #[derive(Clone)]
 pub(super) struct Head {
@@ -13,6 +15,22 @@ impl Head {
         let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
         let text = String::from_utf8_lossy(&bytes[..end]).into_owned();
         Some((Head { text }, end))
+    }
+
+    /// The head that fields of HTTP/2 or HTTP/3 stand for.
+    pub(super) fn of_fields(fields: &[Field], version: &str) -> Head {
+        let pseudo = |name: &str| {
+            let found = fields.iter().find(|(found, _)| found == name);
+            found.map_or("", |(_, value)| value.as_str())
+        };
+        let mut text = format!("{} {} {version}\r\n", pseudo(":method"), pseudo(":path"));
+        text += &format!("host: {}\r\n", pseudo(":authority"));
+        for (name, value) in fields.iter().filter(|(name, _)| !name.starts_with(':')) {
+            text += &format!("{name}: {value}\r\n");
+        }
+        Head {
+            text: text + "\r\n",
+        }
     }
 
     fn word(&self, index: usize) -> &str {

@@ -6,12 +6,10 @@ use rustls::{HandshakeKind, ServerConnection, StreamOwned};
 
 use super::connection::{Connection, Over, is_late};
 use super::hello::Hello;
+use super::identity::GOOD;
 use super::link::{Link, Replayed};
 use super::log::Event;
 use crate::case::{Case, Deed};
-
-/// The address of a server where TLS has no fault: a client that fails there too does not fail because of the fault.
-const GOOD: &str = "other port";
 
 /// A connection of TLS.
 type Secured = StreamOwned<ServerConnection, Replayed>;
@@ -32,12 +30,7 @@ pub(super) fn handshake(connection: &mut Connection<'_>) -> Result<bool, Over> {
         instead(connection, case, &fault)?;
         return Err(Over);
     }
-    let config = if good {
-        &identity.good
-    } else {
-        &identity.config
-    };
-    let Ok(server) = ServerConnection::new(config.clone()) else {
+    let Ok(server) = ServerConnection::new(identity.at(connection.at).clone()) else {
         return Err(Over);
     };
     let socket = Replayed {

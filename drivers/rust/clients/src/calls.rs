@@ -26,8 +26,8 @@ pub struct Call {
     pub proxy: Option<String>,
     /// The addresses of the URL's host.
     pub hosts: Vec<String>,
-    /// Whether HTTP/2 is used if the server supports it.
-    pub http2: bool,
+    /// The version of HTTP that is used, if the server supports it: `2`, `3`, or none for the client's default.
+    pub http: Option<String>,
     /// The most connections that the client may open.
     pub pool_size: Option<usize>,
 }
@@ -97,7 +97,7 @@ pub(crate) fn reply(line: &Value, calls: Option<Calls<'_>>) -> Value {
             .filter(|host| !host.is_empty())
             .map(str::to_owned)
             .collect(),
-        http2: line["http"] == "2",
+        http: line["http"].as_str().map(str::to_owned),
         pool_size: line["pool_size"].as_u64().map(|size| size as usize),
     };
     let from = Instant::now();

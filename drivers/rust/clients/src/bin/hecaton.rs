@@ -47,7 +47,7 @@ fn make_call(client: &mut Option<Hecaton>, call: &Call) -> drivers::Outcome {
     if call.new_client || client.is_none() {
         let mut config = Config::new(Duration::from_secs(5));
         config.cookies = Some(Cookies::default());
-        config.http = if call.http2 { Protocol::Http2 } else { Protocol::Auto };
+        config.http = protocol(call.http.as_deref(), Protocol::Auto);
         config.ca = call.ca.clone().map(Into::into);
         config.proxy = call.proxy.clone().map_or(Proxy::Off, Proxy::Url);
         config.per_origin = call.pool_size;
@@ -78,7 +78,7 @@ fn make_call(client: &mut Option<Hecaton>, call: &Call) -> drivers::Outcome {
     Ok((response.status(), response.into_body()))
 }
 
-const CAN: [&str; 14] = [
+const CAN: [&str; 15] = [
     "method",
     "body",
     "fields",
@@ -89,6 +89,7 @@ const CAN: [&str; 14] = [
     "userinfo",
     "tls",
     "h2",
+    "h3",
     "proxy",
     "hosts",
     "pool-size",
@@ -103,13 +104,18 @@ fn main() {
     drivers::run_with_calls("hecaton-rust", "hecaton", about, Some(calls), open);
 }
 
-fn open(job: Arc<Job>) -> Hecaton {
-    let mut config = Config::new(job.timeout());
-    config.http = match job.http.as_deref() {
+/// The protocol of a name, or another if there is none.
+fn protocol(name: Option<&str>, otherwise: Protocol) -> Protocol {
+    match name {
         Some("2") => Protocol::Http2,
         Some("3") => Protocol::Http3,
-        _ => Protocol::Http1,
-    };
+        _ => otherwise,
+    }
+}
+
+fn open(job: Arc<Job>) -> Hecaton {
+    let mut config = Config::new(job.timeout());
+    config.http = protocol(job.http.as_deref(), Protocol::Http1);
     config.ca = job.ca_pem().map(|pem| String::from_utf8_lossy(&pem).into());
     config.idle_timeout = config.idle_timeout.mul_f64(if job.keepalive { 1.0 } else { 0.0 });
     Hecaton(Reactor::new().expect("a reactor"), Client::new(config))
