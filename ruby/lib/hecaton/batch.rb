@@ -287,7 +287,7 @@ module Hecaton
       @deferring = false
     end
 
-    # What interceptors make of the outcomes and parts from these indexes on. If one of them raises, the rest stay as
+    # Lets interceptors change the outcomes and parts from these indexes on. If one of them raises, the rest stay as
     # they came.
     def intercept(ended, outcome, parts, part)
       while (request = parts[part])

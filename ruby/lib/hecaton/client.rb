@@ -37,7 +37,7 @@ module Hecaton
     # For with: makes this a client on the connections of another. Returns itself.
     def derive(parent, settings)
       @parent = parent
-      Suggestion.around { initialize(**settings) }
+      Suggestion.around(settings) { initialize(**settings) }
       self
     end
 

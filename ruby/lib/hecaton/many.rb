@@ -107,7 +107,7 @@ module Hecaton
 
     private
 
-    # Of a list, in its order. The block queues an entry, with its number, and returns the Pending.
+    # The outcomes of a list, in its order. The block queues an entry, with its number, and returns the Pending.
     def outcomes(method, list, limits)
       Many.list(method, list)
       queued = []

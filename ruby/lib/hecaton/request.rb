@@ -199,11 +199,27 @@ module Hecaton
     # For RequestBuilder: raises ArgumentError for an option that no request has.
     def self.refuse(name)
       if Settings::NAMES.include?(name)
-        raise ArgumentError, "unknown keyword: #{name.inspect} is a setting of the client: Client.new(#{name}: …)"
+        raise ArgumentError, "#{name}: is a setting of the client, not of a request: Client.new(#{name}: …), or client.with(#{name}: …)"
       end
 
-      meant = Suggestion.of(name, Settings::OF_REQUESTS)
-      raise ArgumentError, "unknown keyword: #{name.inspect}#{meant} (a request has #{Settings::OF_REQUESTS.join(", ")})"
+      raise ArgumentError, "unknown keyword: #{name.inspect}#{meant(name)}"
+    end
+
+    # For RequestBuilder: raises ArgumentError for options that are no Hash.
+    def self.refuse_options(given)
+      raise ArgumentError, "the options are of class #{given.class}: give keywords, such as params:, json:, form: or body:"
+    end
+
+    # A guess at the meaning of an option that no request has.
+    private_class_method def self.meant(name)
+      all = "(a request has #{Settings::OF_REQUESTS.join(", ")})"
+      like = Suggestion.of(name, Settings::OF_REQUESTS)
+      return "#{like} #{all}" unless like.empty?
+
+      of_client = Suggestion.of(name, Settings::NAMES)
+      return "#{of_client} That is a setting of the client (Client.new, with); get_all and batch have concurrency, per_origin and rate" unless of_client.empty?
+
+      "; a Hash of parameters is params:, and one of data is json: or form: #{all}"
     end
 
     private

@@ -115,8 +115,10 @@ module Hecaton
       method.is_a?(Symbol) ? method.to_s.upcase : method.to_s
     end
 
-    # What these options of a request need. ArgumentError for an unknown one.
+    # The steps that these options of a request need. ArgumentError for an unknown one.
     def self.needs(options, known = NEEDS)
+      return Request.refuse_options(options) unless options.is_a?(Hash)
+
       needs = 0
       options.each_key { |name| needs |= known[name] || Request.refuse(name) }
       needs

@@ -39,8 +39,9 @@ module Hecaton
     # In get_all and all, timeout is that of each request.
     %w[get head post put patch delete options get_all all].each do |verb|
       class_eval <<~RUBY, __FILE__, __LINE__ + 1
-        def #{verb}(url, timeout: nil, **options, &block)
-          client_for(timeout ||= own_timeout).#{verb}(url, timeout: timeout, **options, &block)
+        def #{verb}(url, given = nil, timeout: nil, **options, &block)
+          Request.refuse_options(given) if given
+          client_for(timeout ||= own_timeout, options).#{verb}(url, timeout: timeout, **options, &block)
         end
       RUBY
     end
@@ -52,7 +53,7 @@ module Hecaton
         return client_for(request[:timeout]).request(request, &block)
       end
 
-      client_for(timeout ||= own_timeout).request(request, url, timeout: timeout, **options, &block)
+      client_for(timeout ||= own_timeout, options).request(request, url, timeout: timeout, **options, &block)
     end
 
     # As Client#batch, for requests of several clients: each names its own as `client:`. A request without one is sent
@@ -70,7 +71,7 @@ module Hecaton
 
     # As Client#download.
     def download(url, path, timeout: nil, **options, &block)
-      client_for(timeout ||= own_timeout).download(url, path, timeout: timeout, **options, &block)
+      client_for(timeout ||= own_timeout, options).download(url, path, timeout: timeout, **options, &block)
     end
 
     private
@@ -78,11 +79,14 @@ module Hecaton
     # nil if Hecaton.client is set, because that client has its own timeout.
     def own_timeout = main_alone { @timeout unless @client }
 
-    def client_for(timeout)
+    def client_for(timeout, options = {})
       client = main_alone { @client }
       return client if client
       return shared unless timeout.nil?
 
+      # A misspelt `timeout` is missing too, and that alone would hide the mistake.
+      like = options.each_key.find { |name| Suggestion.of(name, [:timeout]) != "" }
+      Request.refuse(like) if like
       raise ArgumentError,
         "timeout is missing: give the longest time in seconds the request may take, or set Hecaton.timeout"
     end

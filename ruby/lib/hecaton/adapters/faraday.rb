@@ -8,7 +8,7 @@ class Faraday::Adapter::Hecaton < Faraday::Adapter
 end
 
 # In this order, because some need others while they are loaded.
-%w[errors ssl settings clients body response_env exchange parallel_manager adapter].each do |name|
+%w[errors ssl settings clients body response_env exchange parallel_manager adapter early_check].each do |name|
   require_relative "faraday/#{name}"
 end
 

@@ -27,6 +27,20 @@ class FaradayClientsTest < FaradayTest
     assert_raises(Faraday::Error) { conn.get("/") }
   end
 
+  # Faraday makes the adapter at the first request, which may be weeks after the deployment.
+  def test_options_are_checked_where_the_connection_is_built
+    { { timout: 1 } => /\Aadapter :hecaton: unknown keyword: :timout; did you mean timeout\?/, { per_origin: "4" } => /per_origin is of class String/,
+      { base_url: "http://h" } => /give it to Faraday.new/,
+      { url: "http://h" } => /did you mean base_url\? That is not an option of it: give it to Faraday.new/ }.each do |options, message|
+      assert_match message, assert_raises(Faraday::Error) { connection("http://h", [:hecaton, options]) }.message
+      filled = Faraday.new("http://h") { |faraday| faraday.adapter(:hecaton) { |given| given.update(options) } }
+      assert_match message, assert_raises(Faraday::Error) { filled.get("/") }.message
+    end
+    assert_equal "1", Faraday.new(numbering.url) { |faraday| faraday.adapter Faraday::Adapter::Hecaton, http: "1.1" }.get("/").body
+    taken = Class.new(Faraday::Adapter) { define_method(:initialize) { |app, timout:| super(app, timout: timout) } }
+    Faraday.new("http://h") { |faraday| faraday.adapter taken, timout: 1 }.app
+  end
+
   def test_their_number_is_bounded_and_one_that_is_dropped_is_not_used_again
     server = numbering
     conn = connection(server.url, request: { open_timeout: 999 })

@@ -31,6 +31,7 @@ class Faraday::Adapter::Hecaton
       if @options[:cookies] == true
         Errors.refuse("adapter :hecaton: cookies: true would share one jar with all who have these settings: give a Hecaton::Cookies")
       end
+      check_values
       @options.freeze
       @decode = @options[:decode] != false
       most = @options[:redirects]
@@ -55,6 +56,15 @@ class Faraday::Adapter::Hecaton
     end
 
     private
+
+    # A client says what is wrong with a name or a value. This one sends nothing.
+    def check_values
+      ::Hecaton::Client.new(timeout: TOTAL, **@options) unless @options.empty?
+    rescue ArgumentError => error
+      # A name that is like one of Faraday's own.
+      elsewhere = ELSEWHERE[error.message[/did you mean (\w+)\?\z/, 1]&.to_sym]
+      Errors.refuse("adapter :hecaton: #{error.message}#{" That is not an option of it: #{elsewhere}" if elsewhere}")
+    end
 
     # The address of this side.
     def address(bind)

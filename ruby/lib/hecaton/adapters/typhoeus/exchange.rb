@@ -1,7 +1,7 @@
 # One request sent by its client, whole or piece by piece → a Response.
 
 module Hecaton::Typhoeus
-  # Of the callbacks, it calls those alone that receive the head and each piece.
+  # It calls only the callbacks that receive the head and each piece.
   module Exchange
     module_function
 

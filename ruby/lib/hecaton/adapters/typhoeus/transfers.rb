@@ -61,7 +61,7 @@ module Hecaton::Typhoeus
         call_left
       end
 
-      # After `wait`. What is under way stays so, and callbacks that were not called are noted for the next `run`.
+      # After `wait`. Requests under way stay so, and callbacks that were not called are noted for the next `run`.
       def pause
         return unless @batch
 
