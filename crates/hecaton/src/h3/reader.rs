@@ -117,30 +117,27 @@ impl Reader {
                 }
                 (!bytes.is_empty()).then_some(Message::Piece(bytes))
             }
-            Part::Frame(HEADERS, block) => {
-                let decoded = decode(&block, config)?;
-                let is_trailers = !self.state.is_at_head();
-                if decoded.too_much.is_none() {
-                    self.state.head(&decoded.block, is_trailers);
-                }
-                Some(Message::Head(decoded))
-            }
+            Part::Frame(HEADERS, block) => Some(Message::Head(self.take_head(&block, config)?)),
             Part::Frame(..) | Part::TooLong(_) => {
                 let most = config.max_header_bytes;
                 return Err(Stop::TooMuch(BadHead::TooManyBytes(most)));
             }
         };
-        match (self.state.wrong(), message) {
-            (Some(why), _) => Err(Stop::Malformed(why)),
-            (
-                None,
-                Some(Message::Head(Decoded {
-                    too_much: Some(why),
-                    ..
-                })),
-            ) => Err(Stop::TooMuch(why)),
-            (None, message) => Ok(message),
+        match self.state.wrong() {
+            Some(why) => Err(Stop::Malformed(why)),
+            None => Ok(message),
         }
+    }
+
+    /// Takes a head, or trailers.
+    fn take_head(&mut self, block: &[u8], config: &Config) -> Result<Decoded, Stop> {
+        let decoded = decode(block, config)?;
+        if let Some(why) = decoded.too_much {
+            return Err(Stop::TooMuch(why));
+        }
+        let is_trailers = !self.state.is_at_head();
+        self.state.head(&decoded.block, is_trailers);
+        Ok(decoded)
     }
 
     fn end(&mut self) -> Result<Message, Stop> {

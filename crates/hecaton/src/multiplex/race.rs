@@ -60,13 +60,7 @@ pub(super) async fn race<T>(
     match winner {
         Winner::Quic(quic) => {
             alternatives.worked(dial.origin);
-            let known = beside.attempt().clone();
-            dial.trace.lap();
-            let attempt = dial.trace.attempt();
-            attempt.facts = known.facts;
-            attempt.resolve_time = known.resolve_time;
-            attempt.connect_time = known.connect_time;
-            attempt.tls_time = None;
+            take_over(dial.trace, &mut beside);
             begin(quic, dial, number)
         }
         Winner::Tcp(opened) => {
@@ -74,6 +68,17 @@ pub(super) async fn race<T>(
             opened
         }
     }
+}
+
+/// Notes in a request's trace what the connection over QUIC took, in place of that over TCP.
+fn take_over(trace: &mut Trace, quic: &mut Trace) {
+    let known = quic.attempt().clone();
+    trace.lap();
+    let attempt = trace.attempt();
+    attempt.facts = known.facts;
+    attempt.resolve_time = known.resolve_time;
+    attempt.connect_time = known.connect_time;
+    attempt.tls_time = None;
 }
 
 /// The first of both that succeeds. If both fail, TCP says why.

@@ -156,22 +156,9 @@ impl Connector {
     #[cfg(feature = "http3")]
     pub async fn open_quic(&self, dial: &mut Dial<'_>, port: u16) -> Result<quic::Quic, Failure> {
         let (origin, config) = (dial.origin, dial.config);
-        let unfit = |why: &str| {
+        if let Some(why) = self.unfit_for_quic(dial) {
             let detail = format!("HTTP/3 cannot be used to {}: {why}", origin.host);
-            Failure::new(Kind::Connect, Phase::Connect, detail).for_good()
-        };
-        if origin.scheme == Scheme::Http {
-            return Err(unfit(
-                "the URL must be https, because HTTP/3 has no form without TLS",
-            ));
-        }
-        if config.unix_socket.is_some() {
-            return Err(unfit("its requests go through a Unix socket"));
-        }
-        if self.proxies.of(origin).is_some() {
-            return Err(unfit(
-                "its requests go through a proxy; set `proxy` to false, or name it in `no_proxy`",
-            ));
+            return Err(Failure::new(Kind::Connect, Phase::Connect, detail).for_good());
         }
         let host = self.resolver.unless_reached(&origin.host);
         let addresses = self.addresses(dial, port).await?;
@@ -200,6 +187,19 @@ impl Connector {
         let attempt = dial.trace.attempt();
         Arc::make_mut(attempt.facts.get_or_insert_default()).tls = Some(facts);
         Ok(opened)
+    }
+
+    /// Why requests to the origin cannot go over QUIC.
+    #[cfg(feature = "http3")]
+    fn unfit_for_quic(&self, dial: &Dial<'_>) -> Option<&'static str> {
+        if dial.origin.scheme == Scheme::Http {
+            return Some("the URL must be https, because HTTP/3 has no form without TLS");
+        }
+        if dial.config.unix_socket.is_some() {
+            return Some("its requests go through a Unix socket");
+        }
+        let why = "its requests go through a proxy; set `proxy` to false, or name it in `no_proxy`";
+        self.proxies.of(dial.origin).map(|_| why)
     }
 
     /// A TCP connection to the origin itself.
