@@ -310,7 +310,8 @@ settings! {
     ///
     /// The buffers of connections do not count, nor do the windows of streams over HTTP/2. These shrink as streams become
     /// more, so that together they allow as much again: 64 MiB at most, and 64 KiB for each at least. Bytes that came under
-    /// a larger window stay.
+    /// a larger window stay. Over HTTP/3 each connection allows 64 MiB, or max_buffered if that is less, but never less
+    /// than 4 MiB.
     max_buffered: Option<usize> = None, connection, "Integer?", zero "no body is held";
     /// Most fields in the head of a response; more is a ProtocolError. Default 2000.
     max_header_fields: usize = 2000, connection, "Integer?", zero "none allowed";
