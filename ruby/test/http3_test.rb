@@ -56,6 +56,19 @@ class Http3Test < Minitest::Test
     end
   end
 
+  def test_events_have_the_version
+    serving do |url, ca|
+      seen = []
+      keys = %w[network.protocol.version hecaton.reused http.response.status_code]
+      subscription = Hecaton.subscribe { |event| seen << event.payload.values_at(*keys) }
+      client = client(ca)
+      2.times { |id| client.get("#{url}/r/#{id + 1}") }
+      assert_equal [["3", false, 200], ["3", nil, 200], ["3", true, 200], ["3", nil, 200]], seen
+    ensure
+      subscription&.unsubscribe
+    end
+  end
+
   def test_a_certificate_of_another_authority_is_refused
     serving do |url, _|
       error = assert_raises(Hecaton::TLSError) { client(nil).get("#{url}/r/1") }

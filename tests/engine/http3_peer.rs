@@ -1,7 +1,7 @@
 //! An HTTP/3 server for the tests: raw frames over `quinn`, so that it need not follow the rules.
 
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::UdpSocket;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use hecaton::{Batch, Client, Config, Outcome, Protocol, Proxy, Reactor, Request};
 use quinn::crypto::rustls::QuicServerConfig;
-use quinn::{Connection, Endpoint, RecvStream, SendStream, TransportConfig};
+use quinn::{
+    Connection, Endpoint, EndpointConfig, RecvStream, SendStream, TokioRuntime, TransportConfig,
+};
 use tokio::sync::oneshot;
 
 use crate::tls_server::Authority;
@@ -39,7 +41,7 @@ impl Peer {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        Peer::with(|_| {}, script)
+        Setup::new().serve(script)
     }
 
     pub fn with<F>(
@@ -49,48 +51,9 @@ impl Peer {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let authority = Authority::new();
-        let identity = authority.sign(&["localhost", "127.0.0.1"]);
-        let config = identity.server(&[&rustls::version::TLS13]);
-        Peer::with_tls(authority, config, change, script)
-    }
-
-    pub fn with_tls<F>(
-        authority: Authority,
-        mut tls: rustls::ServerConfig,
-        change: impl FnOnce(&mut TransportConfig),
-        script: impl Fn(Raw, usize) -> F + Send + 'static,
-    ) -> Peer
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        if tls.alpn_protocols.is_empty() {
-            tls.alpn_protocols = vec![b"h3".into()];
-        }
-        let crypto = QuicServerConfig::try_from(tls).unwrap();
-        let mut config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
-        let mut transport = TransportConfig::default();
-        change(&mut transport);
-        config.transport_config(Arc::new(transport));
-        let (stop, stopped) = oneshot::channel::<()>();
-        let (say, port) = std::sync::mpsc::channel();
-        let connections: Arc<AtomicUsize> = Arc::default();
-        let count = connections.clone();
-        thread::spawn(move || {
-            let mut runtime = tokio::runtime::Builder::new_current_thread();
-            runtime.enable_all().build().unwrap().block_on(async {
-                let any = SocketAddr::from(([127, 0, 0, 1], 0));
-                let endpoint = Endpoint::server(config, any).unwrap();
-                say.send(endpoint.local_addr().unwrap().port()).unwrap();
-                tokio::select! { () = serve(&endpoint, script, &count) => {}, _ = stopped => {} }
-            });
-        });
-        Peer {
-            port: port.recv().unwrap(),
-            authority,
-            connections,
-            _stop: stop,
-        }
+        let mut setup = Setup::new();
+        change(&mut setup.transport);
+        setup.serve(script)
     }
 
     /// A server that responds to each request by its path.
@@ -108,11 +71,82 @@ impl Peer {
     }
 }
 
-async fn serve<F>(endpoint: &Endpoint, script: impl Fn(Raw, usize) -> F, connections: &AtomicUsize)
-where
+/// What a server is made of.
+pub struct Setup {
+    pub authority: Authority,
+    pub tls: rustls::ServerConfig,
+    pub transport: TransportConfig,
+    pub endpoint: EndpointConfig,
+    /// Whether a client must show by a Retry packet that it receives what is sent to its address.
+    pub retries: bool,
+}
+
+impl Setup {
+    pub fn new() -> Setup {
+        let authority = Authority::new();
+        let identity = authority.sign(&["localhost", "127.0.0.1"]);
+        let tls = identity.server(&[&rustls::version::TLS13]);
+        Setup::of(authority, tls)
+    }
+
+    pub fn of(authority: Authority, tls: rustls::ServerConfig) -> Setup {
+        Setup {
+            authority,
+            tls,
+            transport: TransportConfig::default(),
+            endpoint: EndpointConfig::default(),
+            retries: false,
+        }
+    }
+
+    /// Serves each connection with `script`, which gets its number.
+    pub fn serve<F>(mut self, script: impl Fn(Raw, usize) -> F + Send + 'static) -> Peer
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        if self.tls.alpn_protocols.is_empty() {
+            self.tls.alpn_protocols = vec![b"h3".into()];
+        }
+        let crypto = QuicServerConfig::try_from(self.tls).unwrap();
+        let mut config = quinn::ServerConfig::with_crypto(Arc::new(crypto));
+        config.transport_config(Arc::new(self.transport));
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (say, port) = std::sync::mpsc::channel();
+        let connections: Arc<AtomicUsize> = Arc::default();
+        let count = connections.clone();
+        thread::spawn(move || {
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            runtime.enable_all().build().unwrap().block_on(async {
+                let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+                say.send(socket.local_addr().unwrap().port()).unwrap();
+                let runtime = Arc::new(TokioRuntime);
+                let endpoint = Endpoint::new(self.endpoint, Some(config), socket, runtime).unwrap();
+                let serving = serve(&endpoint, script, &count, self.retries);
+                tokio::select! { () = serving => {}, _ = stopped => {} }
+            });
+        });
+        Peer {
+            port: port.recv().unwrap(),
+            authority: self.authority,
+            connections,
+            _stop: stop,
+        }
+    }
+}
+
+async fn serve<F>(
+    endpoint: &Endpoint,
+    script: impl Fn(Raw, usize) -> F,
+    connections: &AtomicUsize,
+    retries: bool,
+) where
     F: Future<Output = ()> + Send + 'static,
 {
     while let Some(incoming) = endpoint.accept().await {
+        if retries && !incoming.remote_address_validated() {
+            incoming.retry().unwrap();
+            continue;
+        }
         let Ok(connection) = incoming.await else {
             continue;
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hecaton::{Kind, Phase, Reason, Request};
 
 use crate::forked::dropped_in_a_child;
-use crate::http3_peer::{Peer, Seen, World3, respond_to_all};
+use crate::http3_peer::{Peer, Seen, Setup, World3, respond_to_all};
 use crate::tls_server::Authority;
 
 const NEWEST: &[&rustls::SupportedProtocolVersion] = &[&rustls::version::TLS13];
@@ -62,7 +62,7 @@ fn a_client_certificate_is_shown_and_a_missing_one_is_named() {
         identity.server_for(&clients, NEWEST)
     };
     let tls = server();
-    let peer = Peer::with_tls(authority, tls, |_| {}, respond_to_all);
+    let peer = Setup::of(authority, tls).serve(respond_to_all);
     let world = World3::of(peer, |config| {
         config.client_cert = Some(mine.pem.as_str().into());
         config.client_key = Some(mine.key_pem.as_str().into());
@@ -82,7 +82,7 @@ fn a_server_that_does_not_speak_http3_is_named() {
     let authority = Authority::new();
     let mut tls = authority.sign(&["localhost"]).server(NEWEST);
     tls.alpn_protocols = vec![b"other".into()];
-    let peer = Peer::with_tls(authority, tls, |_| {}, respond_to_all);
+    let peer = Setup::of(authority, tls).serve(respond_to_all);
     let world = World3::of(peer, |_| {});
     let error = world.get("/").unwrap_err();
     assert_eq!((error.kind(), error.phase()), (Kind::Tls, Phase::Tls));

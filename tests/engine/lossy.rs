@@ -1,9 +1,11 @@
-//! A way on which datagrams are lost, doubled, delayed and overtaken, between a client of HTTP/3 and its server.
+//! A way between a client of HTTP/3 and its server, on which datagrams are lost, doubled, delayed and overtaken, or which
+//! ends or leads to another server.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -24,12 +26,22 @@ const LONGEST: usize = 65_536;
 /// A proxy of UDP, until it is dropped.
 pub struct Lossy {
     pub address: SocketAddr,
+    course: Arc<Mutex<Course>>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<Counts>>,
 }
 
+/// What a test may change while datagrams pass.
+struct Course {
+    server: SocketAddr,
+    /// How many clients there were, each with a port of its own.
+    clients: usize,
+    /// How many of them, from the first, send and get nothing any more.
+    dead: usize,
+}
+
 /// What became of the datagrams of both directions.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub sent: u64,
     pub lost: u64,
@@ -38,7 +50,6 @@ pub struct Counts {
 }
 
 /// Draws by xorshift, so that a seed gives the same draws everywhere.
-#[derive(Default)]
 struct Draws(u64);
 
 impl Draws {
@@ -53,6 +64,33 @@ impl Draws {
 impl Lossy {
     /// A proxy in front of that server; the seed is not zero.
     pub fn new(server: SocketAddr, seed: u64) -> Lossy {
+        Lossy::of(server, Some(Draws(seed)))
+    }
+
+    /// A proxy on which nothing is lost until it is told.
+    pub fn without_losses(server: SocketAddr) -> Lossy {
+        Lossy::of(server, None)
+    }
+
+    /// From now on, nothing passes of those that have sent something, and everything of others.
+    pub fn end_for_all(&self) {
+        let mut course = self.course.lock().unwrap();
+        course.dead = course.clients;
+    }
+
+    /// From now on, this is the server.
+    pub fn lead_to(&self, server: SocketAddr) {
+        self.course.lock().unwrap().server = server;
+    }
+
+    fn of(server: SocketAddr, draws: Option<Draws>) -> Lossy {
+        let course = Course {
+            server,
+            clients: 0,
+            dead: 0,
+        };
+        let course = Arc::new(Mutex::new(course));
+        let theirs = course.clone();
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.set_nonblocking(true).unwrap();
         let address = socket.local_addr().unwrap();
@@ -61,15 +99,20 @@ impl Lossy {
             let runtime = Builder::new_current_thread().enable_all().build().unwrap();
             LocalSet::new().block_on(&runtime, async {
                 let clients = Rc::new(UdpSocket::from_std(socket).unwrap());
-                let way = Rc::new(RefCell::new(Way::new(seed)));
-                spawn_local(from_clients(clients, server, way.clone()));
+                let way = Rc::new(RefCell::new(Way {
+                    draws,
+                    course: theirs,
+                    counts: Counts::default(),
+                }));
+                spawn_local(from_clients(clients, way.clone()));
                 // The end of the sender is the stop.
                 let _ = stopped.await;
-                way.take().counts
+                way.borrow().counts
             })
         });
         Lossy {
             address,
+            course,
             stop: Some(stop),
             thread: Some(thread),
         }
@@ -93,45 +136,48 @@ impl Drop for Lossy {
 }
 
 /// What the sockets of a proxy share.
-#[derive(Default)]
 struct Way {
-    draws: Draws,
+    /// None: nothing is lost.
+    draws: Option<Draws>,
+    course: Arc<Mutex<Course>>,
     counts: Counts,
 }
 
 /// A datagram, and the socket that sends it on.
 struct Passing {
+    /// The client that sends or gets it, by its number.
+    client: usize,
     from: Rc<UdpSocket>,
-    to: SocketAddr,
+    /// None: the server.
+    to: Option<SocketAddr>,
     bytes: Vec<u8>,
 }
 
 /// Passes on what clients send. Each client has a socket to the server, as a router has a port for each.
-async fn from_clients(clients: Rc<UdpSocket>, server: SocketAddr, way: Rc<RefCell<Way>>) {
-    let mut ports: HashMap<SocketAddr, Rc<UdpSocket>> = HashMap::new();
+async fn from_clients(clients: Rc<UdpSocket>, way: Rc<RefCell<Way>>) {
+    let mut ports: HashMap<SocketAddr, (usize, Rc<UdpSocket>)> = HashMap::new();
     let mut bytes = vec![0; LONGEST];
     loop {
         // An error says that an earlier datagram did not arrive, and datagrams may be lost here.
         let Ok((length, client)) = clients.recv_from(&mut bytes).await else {
             continue;
         };
-        let port = match ports.get(&client) {
-            Some(port) => port.clone(),
+        let (number, port) = match ports.get(&client) {
+            Some((number, port)) => (*number, port.clone()),
             None => {
                 let port = Rc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
-                spawn_local(to_client(
-                    port.clone(),
-                    clients.clone(),
-                    client,
-                    way.clone(),
-                ));
-                ports.insert(client, port.clone());
-                port
+                let number = ports.len();
+                let (back, way) = (clients.clone(), way.clone());
+                way.borrow().course.lock().unwrap().clients = number + 1;
+                spawn_local(to_client(port.clone(), back, client, number, way));
+                ports.insert(client, (number, port.clone()));
+                (number, port)
             }
         };
         way.borrow_mut().pass(Passing {
+            client: number,
             from: port,
-            to: server,
+            to: None,
             bytes: bytes[..length].to_vec(),
         });
     }
@@ -142,14 +188,16 @@ async fn to_client(
     port: Rc<UdpSocket>,
     clients: Rc<UdpSocket>,
     client: SocketAddr,
+    number: usize,
     way: Rc<RefCell<Way>>,
 ) {
     let mut bytes = vec![0; LONGEST];
     loop {
         if let Ok((length, _)) = port.recv_from(&mut bytes).await {
             way.borrow_mut().pass(Passing {
+                client: number,
                 from: clients.clone(),
-                to: client,
+                to: Some(client),
                 bytes: bytes[..length].to_vec(),
             });
         }
@@ -157,37 +205,40 @@ async fn to_client(
 }
 
 impl Way {
-    fn new(seed: u64) -> Way {
-        Way {
-            draws: Draws(seed),
-            ..Way::default()
-        }
-    }
-
     fn pass(&mut self, passing: Passing) {
+        let course = self.course.lock().unwrap();
+        let (server, is_dead) = (course.server, passing.client < course.dead);
+        drop(course);
         self.counts.sent += 1;
-        let draw = self.draws.next() % 1000;
+        if is_dead {
+            self.counts.lost += 1;
+            return;
+        }
+        let send = move || {
+            // At once, or lost if the system does not take it.
+            let to = passing.to.unwrap_or(server);
+            let _ = passing.from.try_send_to(&passing.bytes, to);
+        };
+        let Some(draws) = &mut self.draws else {
+            return send();
+        };
+        let draw = draws.next() % 1000;
         if draw < LOST {
             self.counts.lost += 1;
             return;
         }
         if draw < LOST + DOUBLED {
             self.counts.doubled += 1;
-            send(&passing);
+            send();
         }
-        if self.draws.next() % 1000 >= DELAYED {
-            return send(&passing);
+        if draws.next() % 1000 >= DELAYED {
+            return send();
         }
         self.counts.delayed += 1;
-        let delay = Duration::from_millis(1 + self.draws.next() % LONGEST_MS);
+        let delay = Duration::from_millis(1 + draws.next() % LONGEST_MS);
         spawn_local(async move {
             tokio::time::sleep(delay).await;
-            send(&passing);
+            send();
         });
     }
-}
-
-/// Sends at once, or loses what the system does not take.
-fn send(passing: &Passing) {
-    let _ = passing.from.try_send_to(&passing.bytes, passing.to);
 }

@@ -33,6 +33,7 @@ mod http3_ends;
 mod http3_goaway;
 mod http3_lossy;
 mod http3_malformed;
+mod http3_packets;
 mod http3_peer;
 mod http3_tls;
 mod idle;
