@@ -2,12 +2,16 @@
 //! `cargo fuzz` builds this module.
 #![allow(missing_docs)]
 
+#[cfg(feature = "http3")]
+mod http3;
 mod streams;
 
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use http::Method;
+#[cfg(feature = "http3")]
+pub use http3::{alt_svc, frames, qpack};
 pub use streams::{connect, hpack, socks, tap};
 
 use crate::client::redirect_rules::{Limits, Trail};
@@ -341,7 +345,7 @@ mod tests {
     #[test]
     fn every_seed_passes() {
         type Target = fn(&[u8]);
-        let targets: [(&str, Target); 10] = [
+        let mut targets: Vec<(&str, Target)> = vec![
             ("head", super::head),
             ("body", super::body),
             ("coded", super::coded),
@@ -353,9 +357,24 @@ mod tests {
             ("tap", super::tap),
             ("hpack", super::hpack),
         ];
+        // Those of HTTP/3, and the seeds of `two_streams` and `two_streams_http3`, which run with the engine's tests against
+        // servers.
+        let mut others = 5;
+        #[cfg(feature = "http3")]
+        {
+            let of_http3: [(&str, Target); 3] = [
+                ("alt_svc", super::alt_svc),
+                ("frames", super::frames),
+                ("qpack", super::qpack),
+            ];
+            targets.extend(of_http3);
+            others -= of_http3.len();
+        }
         let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds");
-        // The seeds of `two_streams` run with the engine's tests against servers.
-        assert_eq!(fs::read_dir(&seeds).unwrap().count(), targets.len() + 1);
+        assert_eq!(
+            fs::read_dir(&seeds).unwrap().count(),
+            targets.len() + others
+        );
         for (name, target) in targets {
             let mut count = 0;
             for seed in fs::read_dir(seeds.join(name)).unwrap() {

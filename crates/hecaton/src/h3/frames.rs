@@ -79,14 +79,14 @@ pub(super) fn name_of(code: u64) -> String {
 
 /// The kind of a stream, which decides what its frames mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     Request,
     Control,
 }
 
 /// The next part of a stream.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     /// Some bytes of a DATA frame; none at its beginning.
     Data(Bytes),
     /// A whole frame of another kind.
@@ -116,7 +116,7 @@ enum Meaning {
 
 /// Reads the frames of one stream.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     role: Role,
     /// The longest frame that is read whole.
     most: usize,

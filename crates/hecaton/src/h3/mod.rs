@@ -29,3 +29,9 @@ mod qpack;
 mod reader;
 mod static_table;
 mod writer;
+
+#[cfg(any(fuzzing, test))]
+pub(crate) mod fuzzing {
+    pub(crate) use super::frames::{Part, Reader, Role, Violation};
+    pub(crate) use super::qpack::decode;
+}

@@ -13,7 +13,7 @@ use crate::message::head::BadHead;
 
 /// The decoded fields of a message.
 #[derive(Debug, Default)]
-pub(super) struct Decoded {
+pub(crate) struct Decoded {
     /// The status of a response, and what is wrong with the block.
     pub block: Block,
     /// The fields as `name: value\r\n`, without pseudo-header fields.
@@ -34,7 +34,7 @@ impl From<Undecodable> for Violation {
 }
 
 /// Decodes a block.
-pub(super) fn decode(bytes: &[u8], config: &Config) -> Result<Decoded, Violation> {
+pub(crate) fn decode(bytes: &[u8], config: &Config) -> Result<Decoded, Violation> {
     let mut input = Input {
         block: bytes,
         at: 0,

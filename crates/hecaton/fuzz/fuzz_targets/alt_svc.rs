@@ -1,0 +1,4 @@
+//! See `alt_svc` in `promises/http3.rs`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| hecaton::fuzzing::alt_svc(bytes));
