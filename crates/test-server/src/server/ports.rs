@@ -16,6 +16,7 @@ use crate::http3;
 use crate::hub::Hub;
 use crate::options::StartError;
 use crate::server::handshake;
+use crate::wire::clock;
 use crate::wire::socket::Socket;
 use crate::wire::tls;
 
@@ -50,7 +51,7 @@ impl Ports {
         if self.udp.is_some() {
             return true;
         }
-        cfg!(not(target_os = "linux"))
+        clock::NEEDS_TIME
     }
 }
 

@@ -255,9 +255,12 @@ fn report(started: &mpsc::Sender<Started>, result: Started) {
 fn runtime(ports: &Ports) -> io::Result<LocalRuntime> {
     let mut builder = Builder::new_current_thread();
     builder.enable_io();
-    // The clock needs it on other systems, and QUIC on all.
     if ports.need_time() {
-        #[cfg(any(feature = "http3", not(target_os = "linux")))]
+        #[cfg(any(
+            feature = "http3",
+            mio_unsupported_force_poll_poll,
+            not(target_os = "linux")
+        ))]
         builder.enable_time();
     }
     builder.build_local(LocalOptions::default())

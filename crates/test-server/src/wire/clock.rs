@@ -1,11 +1,20 @@
 //! A clock that can be set to one instant: a timerfd on Linux, and tokio's timer, which rounds to milliseconds, elsewhere.
+//!
+//! Mio's implementation on `poll` reports a descriptor once, and again only after mio itself has read from it. It does
+//! not read a timerfd, so with `poll` the timer is tokio's too.
 
-#[cfg(not(target_os = "linux"))]
+/// Whether the runtime must know the time.
+pub(crate) const NEEDS_TIME: bool = cfg!(any(
+    mio_unsupported_force_poll_poll,
+    not(target_os = "linux")
+));
+
+#[cfg(any(mio_unsupported_force_poll_poll, not(target_os = "linux")))]
 pub(crate) use elsewhere::Clock;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(mio_unsupported_force_poll_poll)))]
 pub(crate) use linux::Clock;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(mio_unsupported_force_poll_poll)))]
 mod linux {
     use std::io;
     use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -56,7 +65,7 @@ mod linux {
     }
 }
 
-#[cfg(any(test, not(target_os = "linux")))]
+#[cfg(any(test, mio_unsupported_force_poll_poll, not(target_os = "linux")))]
 mod elsewhere {
     use std::cell::Cell;
     use std::io;
