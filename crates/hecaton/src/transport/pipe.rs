@@ -19,7 +19,7 @@ use crate::transport::wire::{Look, RECORD, TlsStream, poll_read_tls, say_farewel
 #[cfg(not(target_vendor = "apple"))]
 const SEND: MsgFlags = MsgFlags::MSG_DONTWAIT.union(MsgFlags::MSG_NOSIGNAL);
 
-/// Apple's systems have the socket option `SO_NOSIGPIPE` instead, which mio and socket2 set on each socket they open.
+/// Apple's systems have the socket option `SO_NOSIGPIPE` instead, which std, mio and socket2 set on each socket they open.
 #[cfg(target_vendor = "apple")]
 const SEND: MsgFlags = MsgFlags::MSG_DONTWAIT;
 

@@ -92,7 +92,12 @@ pub(super) async fn connect(
     });
     let quic = opened.await.map_err(|all| refusals(destination, &all))??;
     let peer = quic.connection.remote_address();
-    tried.note_ends(Some(peer), quic.socket.local_addr().ok());
+    // The system does not say from which of its addresses an unconnected socket sends.
+    let local = quic.socket.local_addr().ok();
+    tried.note_ends(
+        Some(peer),
+        local.filter(|local| !local.ip().is_unspecified()),
+    );
     Ok(quic)
 }
 
