@@ -231,8 +231,11 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
     fn poll_wait(&mut self, cx: &mut Context<'_>, outcomes: &mut Vec<(T, Outcome)>) -> Poll<()> {
         let _turn = begin_turn();
         let before = outcomes.len();
-        if let Some(parts) = &mut self.parts {
-            parts.resume();
+        // A server that is quicker than the reader always has a piece ready, and of two such requests one is ready while
+        // the other yields. So the wait itself yields: sockets and timers get a turn before any of these continues.
+        if self.parts.as_mut().is_some_and(|parts| parts.resume()) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
         }
         loop {
             self.start();

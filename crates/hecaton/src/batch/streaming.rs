@@ -23,7 +23,6 @@ use crate::client::streaming::Streaming;
 use crate::message::error::Error;
 use crate::message::origin::Origin;
 use crate::message::response::Response;
-use crate::runtime::yield_now::yield_now;
 
 /// The parts of a response that are handed over before its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,8 +114,9 @@ impl<T: Eq + Hash> Parts<T> {
         self.going.push(InFlight::new(tag, origin, opening));
     }
 
-    /// Continues the requests whose part has been taken.
-    pub fn resume(&mut self) {
+    /// Continues the requests whose part has been taken; whether there are any.
+    pub fn resume(&mut self) -> bool {
+        let before = self.going.len();
         for paused in std::mem::take(&mut self.paused) {
             if paused.part.is_some() || paused.is_held {
                 self.paused.push(paused);
@@ -126,6 +126,7 @@ impl<T: Eq + Hash> Parts<T> {
                     .push(InFlight::new(paused.tag, paused.origin, next));
             }
         }
+        self.going.len() > before
     }
 
     /// Reads no more of a request that waits for its reader.
@@ -213,9 +214,6 @@ impl<T: Eq + Hash> Parts<T> {
 impl Going {
     /// Reads the next piece, or the rest. Ends the request if its reader needs no more.
     async fn next(mut self, is_enough: bool) -> Step {
-        // A server that is quicker than the reader always has a piece ready. The sockets of all others, and
-        // the timers, get a turn between any two.
-        yield_now().await;
         if is_enough {
             return Step::End(Ok(self.stream.response()));
         }
