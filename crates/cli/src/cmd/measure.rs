@@ -46,8 +46,8 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     /// End with status 3 if a run is beyond this limit, as in 'time > 2s' or 'duplicates > 0'; may be repeated. Columns:
-    /// time, cpu, requests, speed (requests a second), in-flight, connections, reused, duplicates, cut (responses not
-    /// taken whole), bytes (of bodies), memory.
+    /// time, cpu, requests, speed (requests a second), in-flight, connections, reused, duplicates, whole (responses
+    /// written whole), cut (all others), bytes (of bodies), memory.
     #[arg(long, value_name = "LIMIT", value_parser = limit)]
     fail_if: Vec<Threshold<Ran>>,
     /// The program and its arguments.
@@ -117,7 +117,7 @@ fn refuse_without_dashes(line: &[String], program: &[String]) -> Result<()> {
 
 fn limit(text: &str) -> Result<Threshold<Ran>, String> {
     let columns = FACTS.iter().map(|(_, column)| column).chain([&MEMORY]);
-    Threshold::parse(text, columns)
+    Threshold::parse(text, "time > 2s", columns)
 }
 
 /// Fails if a run is beyond a limit, and names each.
@@ -136,7 +136,7 @@ fn checked(run: Ran) -> Result<Ran> {
         Some(status) => bail!("the program ended with status {status}, so its run is not shown"),
         None => bail!("a signal ended the program, so its run is not shown"),
     }
-    if run.server.peak_in_flight == 0 {
+    if run.server.arrived == 0 {
         bail!(Usage(
             "the program sent no request to the test server; write {url} where its arguments have the server's \
              address, or let it read HECATON_URL"
@@ -147,7 +147,7 @@ fn checked(run: Ran) -> Result<Ran> {
 }
 
 /// The lines of the table: the title of each, and its figure with the name that `--fail-if` knows.
-static FACTS: [(&str, Column<Ran>); 10] = [
+static FACTS: [(&str, Column<Ran>); 11] = [
     (
         "time, ms",
         time("time", |run| Some(run.wall_ns as f64 / 1e6)),
@@ -158,12 +158,12 @@ static FACTS: [(&str, Column<Ran>); 10] = [
     ),
     (
         "requests",
-        counted("requests", |run| Some(run.server.requests as f64)),
+        counted("requests", |run| Some(run.server.arrived as f64)),
     ),
     (
         "requests a second",
         counted("speed", |run| {
-            Some(run.server.requests as f64 / (run.wall_ns as f64 / 1e9))
+            Some(run.server.arrived as f64 / (run.wall_ns as f64 / 1e9))
         }),
     ),
     (
@@ -183,11 +183,17 @@ static FACTS: [(&str, Column<Ran>); 10] = [
         counted("duplicates", |run| Some(run.server.duplicates as f64)),
     ),
     (
-        "responses not taken whole",
-        counted("cut", |run| Some(run.server.aborted as f64)),
+        "responses written whole",
+        counted("whole", |run| Some(run.server.requests as f64)),
     ),
     (
-        "bytes of bodies sent",
+        "responses cut short",
+        counted("cut", |run| {
+            Some(run.server.arrived.saturating_sub(run.server.requests) as f64)
+        }),
+    ),
+    (
+        "bytes of bodies written",
         counted("bytes", |run| Some(run.server.body_bytes_out as f64)),
     ),
 ];
@@ -255,7 +261,7 @@ fn other_paths(runs: &[Ran]) -> Vec<String> {
         let are = if number == 1 { one } else { several };
         format!("{} of the requests {are}", count(number))
     };
-    let other = sum(|server| server.requests.saturating_sub(server.items));
+    let other = sum(|server| server.elsewhere);
     let other = (other > 0).then(|| {
         let which = of_all(other, "was for another path", "were for other paths");
         format!("{which} than /r/<id>; duplicates are not counted there.")

@@ -14,12 +14,16 @@ socket = TCPSocket.new(*ENV.fetch("HECATON_URL").delete_prefix("http://").split(
 end
 "#;
 
-/// Requests two bodies that no buffer holds, and leaves them when they have begun.
+/// Requests two bodies that no buffer holds, and leaves them when they have begun; then takes a page whole.
 const LEAVES: &str = r#"
 require "socket"
 2.times.map { TCPSocket.new(*ARGV[0].delete_prefix("http://").split(":")) }
-  .each { |socket| socket.write("GET /bytes/100000000 HTTP/1.1\r\nHost: x\r\n\r\n") }
+  .each { |socket| socket.write("GET #{ARGV[1]} HTTP/1.1\r\nHost: x\r\n\r\n") }
   .each { |socket| socket.readpartial(10) }
+  .each(&:close)
+socket = TCPSocket.new(*ARGV[0].delete_prefix("http://").split(":"))
+socket.write("GET /r/1 HTTP/1.1\r\nHost: x\r\n\r\n")
+socket.read(socket.gets("\r\n\r\n")[/content-length: (\d+)/i, 1].to_i)
 "#;
 
 fn measure(options: &[&str], program: &[&str]) -> Ending {
@@ -67,6 +71,7 @@ fn a_run_beyond_a_limit_ends_with_status_3() {
         ("connections > 1", "connections >= 1"),
         ("reused < 2", "reused < 3"),
         ("duplicates > 1", "duplicates > 0"),
+        ("whole < 3", "whole > 2"),
         ("cut > 0", "cut <= 0"),
         ("bytes > 600", "bytes >= 600"),
         ("memory > 100G", "memory > 1M"),
@@ -85,23 +90,36 @@ fn a_run_beyond_a_limit_ends_with_status_3() {
     ending.assert(3, &["run 1: requests 3 is below 4"]);
     assert!(ending.stdout.contains("Unverified"), "{}", ending.stdout);
     ran(&["p99 > 1ms"]).assert(2, &["no column is called `p99`", "in-flight"]);
+    let example = "time > 2s";
+    ran(&["time 2s"]).assert(2, &[&format!("as in '{example}'")]);
+    ran(&[example]).assert(0, &[]);
 }
 
 #[test]
 fn responses_that_the_program_left_are_shown() {
-    let ending = measure(&["-r", "1"], &["ruby", "-e", LEAVES, "{url}"]);
-    ending.assert(0, &[]);
-    let figure = |name: &str| {
-        let mut lines = ending.stdout.lines();
-        let line = lines.find_map(|line| line.strip_prefix(name)?.split_whitespace().last());
-        line.expect(&ending.stdout).to_owned()
-    };
-    assert_eq!(figure("responses not taken whole"), "2");
-    assert_eq!(figure("connections"), "2");
-    for words in ["run 1", "Unverified", "MB of memory"] {
-        assert!(ending.stdout.contains(words), "{}", ending.stdout);
+    for (path, elsewhere) in [("/bytes/100000000", true), ("/r/2", false)] {
+        let options = ["-r", "1", "-b", "20000000"];
+        let ending = measure(&options, &["ruby", "-e", LEAVES, "{url}", path]);
+        ending.assert(0, &[]);
+        let figure = |name: &str| {
+            let mut lines = ending.stdout.lines();
+            let line = lines.find_map(|line| line.strip_prefix(name)?.split_whitespace().last());
+            let figure = line.expect(&ending.stdout).replace(',', "");
+            figure.parse::<u64>().expect(&ending.stdout)
+        };
+        assert_eq!(figure("requests  "), 3, "{}", ending.stdout);
+        assert_eq!(figure("responses written whole"), 1);
+        assert_eq!(figure("responses cut short"), 2);
+        assert_eq!(figure("connections"), 3);
+        let bytes = figure("bytes of bodies written");
+        assert!((20_000_020..60_000_000).contains(&bytes), "{bytes}");
+        let said = ending.stdout.contains("2 of the requests were for other");
+        assert_eq!(said, elsewhere, "{}", ending.stdout);
+        for words in ["run 1", "Unverified", "MB of memory"] {
+            assert!(ending.stdout.contains(words), "{}", ending.stdout);
+        }
+        assert!(!ending.stdout.contains("median"), "{}", ending.stdout);
     }
-    assert!(!ending.stdout.contains("median"), "{}", ending.stdout);
 }
 
 #[test]

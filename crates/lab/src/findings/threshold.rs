@@ -93,20 +93,21 @@ pub fn number(text: &str) -> Result<f64, String> {
 }
 
 impl<T> Threshold<T> {
-    /// Reads a threshold about one of the columns.
+    /// Reads a threshold about one of the columns. A message may show the `example`.
     ///
     /// # Errors
     /// When the text has another form, names no such column, or its limit cannot be read.
     pub fn parse(
         text: &str,
+        example: &str,
         columns: impl Iterator<Item = &'static Column<T>> + Clone,
     ) -> Result<Threshold<T>, String> {
         let found = SIGNS.iter().find_map(|sign| {
             let (name, limit) = text.split_once(sign.text)?;
             Some((name.trim(), sign, limit.trim()))
         });
-        let (name, sign, limit) =
-            found.ok_or("write a column, a sign and a limit, as in 'p99 > 50ms'")?;
+        let (name, sign, limit) = found
+            .ok_or_else(|| format!("write a column, a sign and a limit, as in '{example}'"))?;
         let column = columns.clone().find(|column| column.name == name);
         let column = column.ok_or_else(|| {
             let names: Vec<_> = columns.map(|column| column.name).collect();
@@ -151,7 +152,7 @@ impl FromStr for Threshold<Row> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Threshold<Row>, String> {
-        Threshold::parse(text, COLUMNS.iter())
+        Threshold::parse(text, "p99 > 50ms", COLUMNS.iter())
     }
 }
 

@@ -28,8 +28,26 @@ pub(crate) struct Outbox {
     /// Responses that are not ready, and the responses behind them.
     queue: VecDeque<Held>,
     output: Vec<u8>,
-    /// The requests whose responses are in `output`, or are being streamed.
-    unwritten: Vec<Receipt>,
+    /// How many bytes of `output` were written.
+    sent: usize,
+    /// The responses that are in `output`, or are being streamed.
+    unwritten: Vec<Unwritten>,
+}
+
+/// A response that is not written whole.
+struct Unwritten {
+    receipt: Receipt,
+    /// Bytes of its body; none for a stream, which counts them itself.
+    body: usize,
+    /// Where it ends in the output.
+    end: usize,
+}
+
+impl Unwritten {
+    /// Bytes of its body that were written, when `sent` bytes of the output were.
+    fn written(&self, sent: usize) -> usize {
+        self.body.saturating_sub(self.end.saturating_sub(sent))
+    }
 }
 
 impl Outbox {
@@ -38,6 +56,7 @@ impl Outbox {
             hub,
             queue: VecDeque::new(),
             output: Vec::new(),
+            sent: 0,
             unwritten: Vec::new(),
         }
     }
@@ -116,11 +135,16 @@ impl Outbox {
             return;
         };
         let mut ledger = self.hub.ledger.borrow_mut();
-        ledger.released(receipt, body, now);
+        ledger.released(receipt, now);
         if self.output.is_empty() {
+            ledger.wrote_body_of(receipt, body);
             ledger.responded(receipt, Instant::now());
         } else {
-            self.unwritten.push(receipt);
+            self.unwritten.push(Unwritten {
+                receipt,
+                body,
+                end: self.output.len(),
+            });
         }
     }
 
@@ -170,6 +194,7 @@ impl Outbox {
             stream: socket,
             hub: &self.hub,
             stray: false,
+            sent: &mut self.sent,
         }
         .send(&self.output)
         .await?;
@@ -188,13 +213,18 @@ impl Outbox {
             return Ok(End::Keep);
         };
         let stray = receipt.is_some_and(|receipt| receipt.stray);
-        self.unwritten.extend(receipt);
+        self.unwritten.extend(receipt.map(|receipt| Unwritten {
+            receipt,
+            body: 0,
+            end: 0,
+        }));
         let end = Stream::play(
             stream,
             &mut Wire {
                 stream: socket,
                 hub: &self.hub,
                 stray,
+                sent: &mut self.sent,
             },
         )
         .await?;
@@ -205,9 +235,11 @@ impl Outbox {
     fn written(&mut self) {
         let now = Instant::now();
         let mut ledger = self.hub.ledger.borrow_mut();
-        self.unwritten
-            .drain(..)
-            .for_each(|receipt| ledger.responded(receipt, now));
+        self.sent = 0;
+        for response in self.unwritten.drain(..) {
+            ledger.wrote_body_of(response.receipt, response.body);
+            ledger.responded(response.receipt, now);
+        }
     }
 
     /// Ready when the first response is; pending for ever when none waits.
@@ -225,16 +257,22 @@ impl Outbox {
     /// The connection has ended: requests without a response count as aborted.
     pub(crate) fn abandon(&mut self) {
         let mut ledger = self.hub.ledger.borrow_mut();
+        let unsent = self.output.len().saturating_sub(self.sent);
         for held in self.queue.drain(..) {
             if let Hold::Gate(ticket) = held.hold {
                 self.hub.gate.leave(ticket);
             }
-            held.receipt
-                .into_iter()
-                .for_each(|receipt| ledger.aborted(receipt));
+            let Some(receipt) = held.receipt else {
+                continue;
+            };
+            if let Response::Rest(rest, body) = held.response {
+                ledger.wrote_body_of(receipt, body.saturating_sub(rest.len() + unsent));
+            }
+            ledger.aborted(receipt);
         }
-        self.unwritten
-            .drain(..)
-            .for_each(|receipt| ledger.aborted(receipt));
+        for response in self.unwritten.drain(..) {
+            ledger.wrote_body_of(response.receipt, response.written(self.sent));
+            ledger.aborted(response.receipt);
+        }
     }
 }

@@ -13,6 +13,8 @@ pub(crate) struct Wire<'c> {
     pub(crate) hub: &'c Hub,
     /// Whether the bytes belong to the response to a stray request.
     pub(crate) stray: bool,
+    /// How many bytes were written, also when the rest could not be.
+    pub(crate) sent: &'c mut usize,
 }
 
 impl Wire<'_> {
@@ -24,6 +26,7 @@ impl Wire<'_> {
                 return Err(io::ErrorKind::WriteZero.into());
             }
             self.hub.ledger.borrow_mut().wrote(count);
+            *self.sent += count;
             bytes = &bytes[count..];
         }
         // TLS may hold bytes back. Without TLS this does nothing.
@@ -37,9 +40,11 @@ impl Wire<'_> {
 
     /// Writes all bytes; `body` of them are part of a body, and the rest is framing.
     pub(crate) async fn send_framed(&mut self, bytes: &[u8], body: usize) -> io::Result<()> {
-        self.send(bytes).await?;
+        let before = *self.sent;
+        let result = self.send(bytes).await;
+        let written = body.min(*self.sent - before);
         let stray = self.stray;
-        self.hub.ledger.borrow_mut().wrote_body(body, stray);
-        Ok(())
+        self.hub.ledger.borrow_mut().wrote_body(written, stray);
+        result
     }
 }

@@ -240,10 +240,9 @@ impl Ledger {
         }
     }
 
-    /// The response of a request is released at `now`, with this many bytes of a body.
-    pub(crate) fn released(&mut self, receipt: Receipt, body: usize, now: Instant) {
+    /// The response of a request is released at `now`.
+    pub(crate) fn released(&mut self, receipt: Receipt, now: Instant) {
         let tally = self.tally_of(receipt);
-        tally.body_bytes_out += body as u64;
         let held = now.saturating_duration_since(receipt.read);
         if receipt.belongs && !held.is_zero() {
             tally.held.record(held);
@@ -252,6 +251,11 @@ impl Ledger {
         if let Some(due) = receipt.due {
             tally.punctuality.released(due, now);
         }
+    }
+
+    /// Bytes of the body of a request's response were written.
+    pub(crate) fn wrote_body_of(&mut self, receipt: Receipt, bytes: usize) {
+        self.tally_of(receipt).body_bytes_out += bytes as u64;
     }
 
     /// The response of a request is a 503 on purpose: its check value is in no body.
@@ -344,6 +348,8 @@ impl Ledger {
     pub(crate) fn summary(&self, capacity: u64) -> Summary {
         let (all, distinct) = self.totals();
         Summary {
+            arrived: all.arrived,
+            elsewhere: all.elsewhere,
             requests: all.requests,
             items: all.items,
             unknown: all.unknown,
@@ -404,6 +410,8 @@ impl OpenInterval {
         let belongs = in_round && !foreign;
         let due = item.filter(|_| belongs).and_then(|(id, _)| self.due(id));
         let tally = &mut self.tally;
+        tally.arrived += 1;
+        tally.elsewhere += u64::from(item.is_none());
         tally.duplicates += u64::from(repeated);
         tally.foreign += u64::from(foreign && in_round);
         tally.unknown += u64::from(arrival.unknown);

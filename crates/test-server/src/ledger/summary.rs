@@ -12,7 +12,13 @@ use crate::round::chaos::Dealt;
 /// in bytes and connections only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Requests that got a response, of every path.
+    /// Requests that arrived, of every path: with a whole response, a cut one, or none yet.
+    #[serde(default)]
+    pub arrived: u64,
+    /// Requests for another path than `/r/<id>` among them.
+    #[serde(default)]
+    pub elsewhere: u64,
+    /// Requests whose response was written whole, of every path.
     pub requests: u64,
     /// Requests of `/r/<id>` among them.
     pub items: u64,

@@ -10,6 +10,8 @@ use crate::ledger::times::Times;
 /// Counts since the interval began. They count requests unless the name says otherwise; `Interval` documents each.
 #[derive(Default)]
 pub(crate) struct Tally {
+    pub(crate) arrived: u64,
+    pub(crate) elsewhere: u64,
     pub(crate) requests: u64,
     pub(crate) items: u64,
     pub(crate) unknown: u64,
@@ -109,6 +111,8 @@ impl Tally {
 
     /// Adds those counts of another interval that the server's summary contains. All others stay as they are.
     pub(crate) fn add(&mut self, other: &Tally) {
+        self.arrived += other.arrived;
+        self.elsewhere += other.elsewhere;
         self.requests += other.requests;
         self.items += other.items;
         self.unknown += other.unknown;

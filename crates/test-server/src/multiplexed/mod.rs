@@ -51,7 +51,7 @@ pub(crate) enum Ending {
     Cut,
 }
 
-/// What the reset of a stream says.
+/// The reason in the reset of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reset {
     /// The server failed.

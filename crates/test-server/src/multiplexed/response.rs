@@ -63,6 +63,10 @@ async fn item(
     let decoded = script.decoded(item, &body);
     exchange.head(head, item.is_head).await?;
     if !item.is_head {
+        // Part of a coded body has no decoded length.
+        if decoded == body.len() {
+            return data(hub, exchange, body.into(), true).await;
+        }
         exchange.data(body.into(), true, |_| ()).await?;
         hub.ledger.borrow_mut().wrote_body(decoded, false);
     }

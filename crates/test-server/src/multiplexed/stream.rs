@@ -92,9 +92,8 @@ impl Arrival {
         pending.receipt = held.receipt;
         hold(&shared.hub, &mut held, exchange).await?;
         if let Some(receipt) = held.receipt {
-            // The bytes of the body are counted as they are written.
             let mut ledger = shared.hub.ledger.borrow_mut();
-            ledger.released(receipt, 0, Instant::now());
+            ledger.released(receipt, Instant::now());
         }
         response::send(shared, held.response, is_head, held.after, exchange).await?;
         pending.responded();
