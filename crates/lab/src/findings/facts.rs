@@ -94,11 +94,14 @@ fn unprotected(starts: &[Start]) -> Option<Fact> {
 
 fn verified(trust: &Trust) -> Fact {
     if trust.unwitnessed {
-        let words = match trust.logged {
-            true => {
+        let words = match (trust.trusted, trust.logged) {
+            (true, _) => {
+                "UNVERIFIED: a driver ran as the lab's own user (--trust), and could look into the lab"
+            }
+            (_, true) => {
                 "UNVERIFIED: the access log confirms numbers of requests, and nothing confirms bodies and latencies"
             }
-            false => "UNVERIFIED: the server has no log, these are the clients' own claims",
+            _ => "UNVERIFIED: the server has no log, these are the clients' own claims",
         };
         return Fact::new(Tone::Warning, words);
     }

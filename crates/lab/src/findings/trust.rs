@@ -21,6 +21,8 @@ pub struct Trust {
     pub rejected: usize,
     /// Whether there are rows that no log could check.
     pub unwitnessed: bool,
+    /// Whether a driver ran as the lab's own user.
+    pub trusted: bool,
     /// Whether an access log confirms the numbers of such rows.
     pub logged: bool,
     /// How the baseline loader compares with the fastest client; none without a baseline loader.
@@ -55,6 +57,7 @@ pub fn trust(run: &Document, findings: &Findings) -> Trust {
         verified: rows.iter().filter(|row| row.verified).count(),
         rejected: rows.iter().filter(|row| row.rejected.is_some()).count(),
         unwitnessed: rows.iter().any(|row| is_open(&row)),
+        trusted: run.rounds.iter().any(|round| round.trusted),
         logged: rows.iter().any(|row| row.logged),
         headroom: headroom(findings),
         server: worst_server(findings),

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use super::common::*;
 use super::form::*;
 use super::warnings::warnings;
+use crate::findings::stats::Statement;
 use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::Document;
@@ -186,8 +187,15 @@ fn finding(run: &Document, groups: &[Group]) -> Option<String> {
     let beside = beside.map_or(String::new(), |(other, row)| {
         let paired = ratio(&run.rounds, &first.cell(), &row.cell());
         let medians = first.requests_per_second / row.requests_per_second;
-        let faster = times(paired.map_or(medians, |found| found.value));
-        format!(", {faster} as fast as {}", subject(other))
+        let how = match paired.as_ref().map(|found| found.against(1.0)) {
+            Some(Statement::Same) => ", as fast as".to_owned(),
+            Some(Statement::Unclear) => "; it cannot be told apart from".to_owned(),
+            _ => {
+                let faster = paired.map_or(medians, |found| found.value);
+                format!(", {} as fast as", times(faster))
+            }
+        };
+        format!("{how} {}", subject(other))
     });
     let at = count(first.load.concurrency as u64);
     Some(format!(
@@ -219,10 +227,16 @@ fn job(run: &Document) -> String {
             };
             format!("{method} {url}{others}{expect}, {by}")
         }
-        _ => format!(
-            "GET from the lab's own server ({}), every response verified",
-            delay_words(&run.plan.delay)
-        ),
+        _ => {
+            let trusted = run.rounds.iter().any(|round| round.trusted);
+            let verified = if trusted {
+                ""
+            } else {
+                ", every response verified"
+            };
+            let delay = delay_words(&run.plan.delay);
+            format!("GET from the lab's own server ({delay}){verified}")
+        }
     }
 }
 
