@@ -12,13 +12,14 @@ use hecaton_audit::clients::Client;
 use hecaton_audit::report::table_of_cases;
 use hecaton_audit::run::{RUNS, Run, once};
 use hecaton_audit::subject::{CallOptions, Reported, Subject};
+use hecaton_lab::spec::Project;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn cases() -> Vec<Case> {
-    Catalogue::load(&root().join("scenarios/audit"))
+    Catalogue::load(&Project::built_in())
         .unwrap()
         .all()
         .to_vec()

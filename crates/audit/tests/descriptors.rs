@@ -1,15 +1,14 @@
 //! The server of the audit ends also where no descriptor is free. The program has one test, because it takes all descriptors.
 
 use std::fs::File;
-use std::path::Path;
 
 use hecaton_audit::case::Catalogue;
 use hecaton_audit::server::Server;
+use hecaton_lab::spec::Project;
 
 #[test]
 fn a_server_ends_although_no_descriptor_is_free() {
-    let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/audit");
-    let case = Catalogue::load(&scenarios).unwrap().all()[0].clone();
+    let case = Catalogue::load(&Project::built_in()).unwrap().all()[0].clone();
     let server = Server::start(vec![case], None).unwrap();
     let all: Vec<File> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
     assert!(!all.is_empty());

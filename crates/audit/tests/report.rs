@@ -7,22 +7,22 @@ use hecaton_audit::case::{Catalogue, Verdict};
 use hecaton_audit::clients::Client;
 use hecaton_audit::report::{Audited, Fingerprint, Library, html, published};
 use hecaton_audit::run::audit;
-use hecaton_lab::spec::Catalogue as Drivers;
+use hecaton_lab::spec::{Catalogue as Drivers, Project};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn cases() -> Catalogue {
-    Catalogue::load(&root().join("scenarios/audit")).unwrap()
+    Catalogue::load(&Project::built_in()).unwrap()
 }
 
 fn library() -> Library {
-    Library::load(&root().join("audit/documented")).unwrap()
+    Library::load(&Project::built_in()).unwrap()
 }
 
 fn fingerprint() -> Fingerprint {
-    Fingerprint::load(&root().join("audit/fingerprint.toml")).unwrap()
+    Fingerprint::load(&Project::built_in()).unwrap()
 }
 
 /// Runs a few cases with a client of ours, as if it were another one.
@@ -43,6 +43,17 @@ fn documented_behaviours_are_of_clients_and_cases_that_exist() {
     for (client, case) in library().pairs() {
         assert!(names.contains(client), "there is no client {client}");
         assert!(cases.find(case).is_ok(), "there is no case {case}");
+    }
+}
+
+#[test]
+fn documented_behaviours_have_a_source() {
+    for source in library().sources() {
+        let is_there = source.starts_with("https://") || root().join(source).is_file();
+        assert!(
+            is_there,
+            "{source} is neither a URL nor a file of this project"
+        );
     }
 }
 

@@ -21,6 +21,11 @@ pub struct Worse(pub String);
 #[error("beyond a limit of --fail-if: {0}")]
 pub struct Beyond(String);
 
+/// Verdicts of the audit that are not the expected ones, or are worse than before; ends with status 3.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unexpected(pub String);
+
 impl Beyond {
     /// Fails if anything is beyond a limit.
     pub fn if_any(failures: impl Iterator<Item = String>) -> Result<()> {
@@ -75,7 +80,7 @@ fn status(error: &Error) -> u8 {
     }
     if error.is::<Usage>() {
         USAGE
-    } else if error.is::<Worse>() || error.is::<Beyond>() {
+    } else if error.is::<Worse>() || error.is::<Beyond>() || error.is::<Unexpected>() {
         TOO_LITTLE
     } else if error.is::<Interrupted>() {
         INTERRUPTED

@@ -8,7 +8,7 @@ use std::time::Duration;
 use hecaton_lab::ledger::read;
 use hecaton_lab::measure::{Conditions, Progress, measure};
 use hecaton_lab::run::{Cell, Interrupted, Round};
-use hecaton_lab::spec::{Catalogue, Experiment, Kind, Sweep, SweepRequest, SweepScenario};
+use hecaton_lab::spec::{Catalogue, Experiment, Kind, Project, Sweep, SweepRequest, SweepScenario};
 use hecaton_test_server::Delay;
 
 fn root() -> PathBuf {
@@ -27,7 +27,7 @@ fn experiment() -> Experiment {
         invocations: 1,
         round_seconds: 0.02,
         warm_up_seconds: 0.0,
-        ..SweepScenario::load(&root()).unwrap()
+        ..SweepScenario::load(&Project::built_in()).unwrap()
     };
     let catalogue = Catalogue::load(&root().join("tests/drivers/cheats")).unwrap();
     let sweep = Sweep::new(SweepRequest::default(), &scenario, &catalogue).unwrap();
@@ -36,7 +36,7 @@ fn experiment() -> Experiment {
 
 fn conditions(folder: &Path) -> Conditions {
     Conditions {
-        root: root(),
+        root: Some(root()),
         folder: folder.to_path_buf(),
         program: "hecaton".into(), // nothing here takes it for the baseline loader
         command: "a test".into(),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use hecaton_lab::spec::did_you_mean;
+use hecaton_lab::spec::{Project, ProjectFile, did_you_mean};
 
 use super::Case;
 
@@ -15,31 +15,15 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Reads `<folder>/<group>/<id>.toml`.
+    /// Reads `scenarios/audit/<group>/<id>.toml` of the project.
     ///
     /// # Errors
     /// A sentence with the file that is wrong.
-    pub fn load(folder: &Path) -> Result<Catalogue> {
-        let mut cases = Vec::new();
-        let groups = std::fs::read_dir(folder)
-            .with_context(|| format!("{} cannot be read", folder.display()))?;
-        for group in groups {
-            let group = group?.path();
-            if !group.is_dir() {
-                continue;
-            }
-            for file in std::fs::read_dir(&group)? {
-                let path = file?.path();
-                if path
-                    .extension()
-                    .is_some_and(|extension| extension == "toml")
-                {
-                    cases.push(
-                        read(&path).with_context(|| format!("{} is not a case", path.display()))?,
-                    );
-                }
-            }
-        }
+    pub fn load(project: &Project) -> Result<Catalogue> {
+        let files = project.files("scenarios/audit")?.into_iter();
+        let mut cases: Vec<Case> = files
+            .map(|file| read(&file).with_context(|| format!("{} is not a case", file.shown)))
+            .collect::<Result<_>>()?;
         cases.sort_by(|a, b| a.code.cmp(&b.code));
         for pair in cases.windows(2) {
             let (a, b) = (&pair[0], &pair[1]);
@@ -117,8 +101,8 @@ pub fn name_today(name: &str) -> &str {
     renamed.map_or(name, |(_, today)| today)
 }
 
-fn read(path: &Path) -> Result<Case> {
-    let mut case = Case::parse(&std::fs::read_to_string(path)?)?;
+fn read(file: &ProjectFile) -> Result<Case> {
+    let (path, mut case) = (&file.path, Case::parse(&file.text)?);
     let name = |path: Option<&Path>| {
         path.and_then(Path::file_stem)
             .map(|name| name.to_string_lossy().into_owned())

@@ -1,9 +1,8 @@
 //! Behaviours that are described in public, and the files that say so. The report hides all other behaviours that could
 //! be abused.
 
-use std::path::Path;
-
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
+use hecaton_lab::spec::{Project, ProjectFile};
 use serde::Deserialize;
 
 use super::Audited;
@@ -27,32 +26,23 @@ struct File {
 }
 
 impl Library {
-    /// Reads all files of a folder.
+    /// Reads `audit/documented/*.toml` of the project.
     ///
     /// # Errors
     /// A sentence that says which file is wrong.
-    pub fn load(folder: &Path) -> Result<Library> {
-        let mut files = Vec::new();
-        let entries = std::fs::read_dir(folder)
-            .with_context(|| format!("{} cannot be read", folder.display()))?;
-        for entry in entries {
-            let path = entry?.path();
-            let text = std::fs::read_to_string(&path)?;
-            let file: File =
-                toml::from_str(&text).with_context(|| format!("{} is wrong", path.display()))?;
-            for one in &file.behaviours {
-                // Our own documentation has no address yet, so its file in the project is named.
-                let ours = folder.join("../..").join(&one.source).is_file();
-                ensure!(
-                    one.source.starts_with("https://") || ours,
-                    "{}: the source of `{}` is neither a URL nor a file of this project",
-                    path.display(),
-                    one.case
-                );
-            }
-            files.push(file);
-        }
-        Ok(Library(files))
+    pub fn load(project: &Project) -> Result<Library> {
+        let read = |file: ProjectFile| {
+            let ProjectFile { shown, text, .. } = file;
+            toml::from_str(&text).with_context(|| format!("{shown} is wrong"))
+        };
+        let files = project.files("audit/documented")?;
+        Ok(Library(files.into_iter().map(read).collect::<Result<_>>()?))
+    }
+
+    /// Where behaviours are described: URLs and, because our own documentation has no address yet, files of the project.
+    pub fn sources(&self) -> impl Iterator<Item = &str> {
+        let behaviours = self.0.iter().flat_map(|file| &file.behaviours);
+        behaviours.map(|one| &*one.source)
     }
 
     /// All pairs of a client and the id of a case.

@@ -1,8 +1,7 @@
 //! The fingerprint of a client: values that cases measured, such as how often a request is repeated.
 
-use std::path::Path;
-
 use anyhow::{Context, Result};
+use hecaton_lab::spec::Project;
 use serde::Deserialize;
 
 use super::Audited;
@@ -33,14 +32,13 @@ pub struct Value {
 }
 
 impl Fingerprint {
-    /// Reads the file.
+    /// Reads `audit/fingerprint.toml` of the project.
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn load(file: &Path) -> Result<Fingerprint> {
-        let text = std::fs::read_to_string(file)
-            .with_context(|| format!("{} cannot be read", file.display()))?;
-        toml::from_str(&text).with_context(|| format!("{} is wrong", file.display()))
+    pub fn load(project: &Project) -> Result<Fingerprint> {
+        let file = project.file("audit/fingerprint.toml")?;
+        toml::from_str(&file.text).with_context(|| format!("{} is wrong", file.shown))
     }
 
     /// The values that an audit has a case for.

@@ -11,8 +11,7 @@ use hecaton_lab::plan::{estimate, trials};
 use hecaton_lab::report::{self, BenchDocument, JudgedGoal, PartDocument};
 use hecaton_lab::run;
 use hecaton_lab::spec::{
-    BenchScenario, Catalogue, Experiment, Goal, Kind, Part, Sweep, SweepRequest, Usage,
-    project_root,
+    BenchScenario, Catalogue, Experiment, Goal, Kind, Part, Project, Sweep, SweepRequest, Usage,
 };
 
 use super::session::{Common, command_line};
@@ -73,9 +72,10 @@ struct Bench<'a> {
 
 /// Measures part by part, prints tables and judgements.
 pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
-    let root = project_root()?;
+    let project = Project::find()?;
+    let root = project.checkout()?;
     let catalogue = super::catalogue(drivers)?;
-    let scenario = scenario(arguments, &root, &catalogue)?;
+    let scenario = scenario(arguments, root, &catalogue)?;
     let parts = chosen(&scenario, &arguments.part)?;
     let mut bench = Bench {
         arguments,

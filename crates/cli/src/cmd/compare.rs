@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use hecaton_lab::spec::{
-    Catalogue, CompareScenario, Comparison, Experiment, Extras, Kind, PairRequest, Setting, Sweep,
-    SyncAsyncRequest, Target, Usage, parse_delay, project_root,
+    Catalogue, CompareScenario, Comparison, Experiment, Extras, Kind, PairRequest, Project,
+    Setting, Sweep, SyncAsyncRequest, Target, Usage, parse_delay,
 };
 use hecaton_test_server::Delay;
 
@@ -131,7 +131,7 @@ Examples:
 
 /// Measures, writes the files, prints the result.
 pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
-    let scenario = CompareScenario::load(&project_root()?)?;
+    let scenario = CompareScenario::load(&Project::find()?)?;
     let words = arguments
         .pair
         .a
@@ -211,7 +211,6 @@ fn sync_async(
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
 
     use clap::{CommandFactory, Parser};
 
@@ -226,8 +225,7 @@ mod tests {
     /// The help cannot read the scenario, so this test compares their defaults.
     #[test]
     fn the_help_names_the_defaults_of_the_scenario() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let scenario = CompareScenario::load(&root).unwrap();
+        let scenario = CompareScenario::load(&Project::built_in()).unwrap();
         let mut command = Line::command();
         let mut help = command.render_help().to_string();
         for preset in command.get_subcommands_mut() {

@@ -8,6 +8,7 @@ use clap::Args;
 use console::{Term, style};
 use hecaton_lab::doctor::{Finding, Root, Standing, machine, noise, tools};
 use hecaton_lab::report::{Style, wrapped};
+use hecaton_lab::spec::Project;
 
 /// Checks this machine for anything that skews measurements, and suggests fixes; changes nothing itself.
 ///
@@ -31,7 +32,10 @@ Examples:
 pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     let mut findings = machine(&Root::default());
     findings.push(noise());
-    findings.extend(tools(&super::catalogue(drivers)?));
+    let clients = super::known_clients(&Project::find()?, drivers)?;
+    if clients.all().next().is_some() {
+        findings.extend(tools(&clients));
+    }
     let look = super::style(&Term::stdout());
     let mut out = stdout().lock();
     if arguments.json {

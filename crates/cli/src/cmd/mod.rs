@@ -29,15 +29,29 @@ pub use later as fetch;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use console::Term;
 use hecaton_lab::report::Style;
 use hecaton_lab::run::receipt;
-use hecaton_lab::spec::{Catalogue, Manifest, project_root};
+use hecaton_lab::spec::{Catalogue, Manifest, Project, Usage};
 
-/// All clients: those of the project, and those of the folders that `--drivers` names.
+/// All clients: the checkout's, if there is one, and those in the folders of `--drivers`.
 fn catalogue(folders: &[PathBuf]) -> Result<Catalogue> {
-    Catalogue::joined(&project_root()?.join("drivers"), folders)
+    let project = Project::find()?;
+    if project.root().is_none() && folders.is_empty() {
+        bail!(Usage(
+            "no client is known here: name the folder of your own driver with --drivers; the project's clients are in a \
+             checkout of Hecaton, so run this in one or set HECATON_ROOT to its path"
+                .into()
+        ));
+    }
+    known_clients(&project, folders)
+}
+
+/// The same; none without a checkout and such a folder.
+fn known_clients(project: &Project, folders: &[PathBuf]) -> Result<Catalogue> {
+    let drivers = project.root().map(|root| root.join("drivers"));
+    Catalogue::joined(drivers.as_deref(), folders)
 }
 
 /// All clients, and those that `words` name with a version.

@@ -9,7 +9,7 @@ use console::Term;
 use hecaton_lab::findings::judge_run;
 use hecaton_lab::ledger::{self, Bench, Document, read, runs_below};
 use hecaton_lab::report::{self, Beside, View, beside};
-use hecaton_lab::spec::{BenchScenario, Usage, project_root};
+use hecaton_lab::spec::{BenchScenario, Project, Usage};
 
 use crate::ending::Worse;
 
@@ -138,13 +138,13 @@ fn of_bench(bench: &Bench) -> View {
 
 /// The titles of the parts that a benchmark has, by their names: a folder of a part has its name alone.
 fn titles() -> Vec<(String, String)> {
-    let Ok(root) = project_root() else {
+    let Ok(project) = Project::find() else {
         return Vec::new();
     };
-    let scenarios = [
-        BenchScenario::load(&root),
-        BenchScenario::against(&root, ""),
-    ];
+    let Some(root) = project.root() else {
+        return Vec::new();
+    };
+    let scenarios = [BenchScenario::load(root), BenchScenario::against(root, "")];
     let parts = scenarios.into_iter().flatten().flat_map(|it| it.part);
     parts.map(|part| (part.name, part.title)).collect()
 }

@@ -14,9 +14,7 @@ use hecaton_lab::measure::{self, Conditions, Measured, Progress};
 use hecaton_lab::plan::ServiceTime;
 use hecaton_lab::report::{self, View};
 use hecaton_lab::run::Elsewhere;
-use hecaton_lab::spec::{
-    BASELINE_LOADER, Experiment, Manifest, Usage, parse_duration, project_root,
-};
+use hecaton_lab::spec::{BASELINE_LOADER, Experiment, Manifest, Project, Usage, parse_duration};
 
 use crate::ending::Beyond;
 use crate::progress::{Progress as Bar, words};
@@ -87,7 +85,7 @@ impl Common {
     /// When this program cannot be found, or signals cannot be received.
     pub fn conditions(&self, folder: PathBuf) -> Result<Conditions> {
         Ok(Conditions {
-            root: project_root()?,
+            root: Project::find()?.root().map(Into::into),
             folder,
             program: std::env::current_exe()?,
             command: command_line(),

@@ -9,8 +9,8 @@ use clap::Args;
 use hecaton_lab::findings::words::listed;
 use hecaton_lab::run;
 use hecaton_lab::spec::{
-    BASELINE_LOADER, Catalogue, Experiment, Kind, Levels, ShootoutRequest, ShootoutScenario, Usage,
-    parse_delay, project_root,
+    BASELINE_LOADER, Catalogue, Experiment, Kind, Levels, Project, ShootoutRequest,
+    ShootoutScenario, Usage, parse_delay,
 };
 use hecaton_test_server::Delay;
 
@@ -97,8 +97,7 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
             arguments.job
         )));
     }
-    let root = project_root()?;
-    let scenario = ShootoutScenario::load(&root)?;
+    let scenario = ShootoutScenario::load(&Project::find()?)?;
     let catalogue = super::catalogue_with(drivers, &named)?;
     let (clients, missing) = present(&named, &skipped(arguments), &catalogue)?;
     let baseline = baseline(arguments, &scenario, &clients, &catalogue)?;
@@ -242,7 +241,6 @@ fn of_environment<T: FromStr>(name: &str) -> Result<Option<T>> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
 
     use clap::{CommandFactory, Parser};
 
@@ -257,8 +255,7 @@ mod tests {
     /// The help cannot read the scenario, so this holds them together.
     #[test]
     fn the_help_names_the_defaults_of_the_scenario() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let scenario = ShootoutScenario::load(&root).unwrap();
+        let scenario = ShootoutScenario::load(&Project::built_in()).unwrap();
         let help = Line::command().render_long_help().to_string();
         for (option, default) in [
             ("--requests", scenario.requests.to_string()),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use hecaton_lab::spec::{
-    Budget, Catalogue, Experiment, Kind, Levels, Rate, Sweep, SweepRequest, SweepScenario, Usage,
-    has_version, parse_delay, parse_duration, parse_memory, parse_share, project_root,
+    Budget, Catalogue, Experiment, Kind, Levels, Project, Rate, Sweep, SweepRequest, SweepScenario,
+    Usage, has_version, parse_delay, parse_duration, parse_memory, parse_share,
 };
 use hecaton_test_server::Delay;
 
@@ -114,11 +114,14 @@ Examples:
 
 /// Measures, writes the files, prints the result.
 pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
-    let root = project_root()?;
     let catalogue =
         super::catalogue_with(drivers, &[&arguments.what[..], &arguments.client].concat())?;
     let request = request(arguments, &catalogue)?;
-    let sweep = Sweep::new(request, &SweepScenario::load(&root)?, &catalogue)?;
+    let sweep = Sweep::new(
+        request,
+        &SweepScenario::load(&Project::find()?)?,
+        &catalogue,
+    )?;
     session::measure(
         &Experiment::new(sweep, Kind::Sweep),
         &arguments.common,
@@ -312,8 +315,7 @@ mod tests {
     /// The help cannot read the scenario, so this holds them together.
     #[test]
     fn the_help_names_the_defaults_of_the_scenario() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let scenario = SweepScenario::load(&root).unwrap();
+        let scenario = SweepScenario::load(&Project::built_in()).unwrap();
         let help = Line::command().render_help().to_string().replace('\n', " ");
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
         let words = |numbers: &[usize]| numbers.iter().map(usize::to_string).collect::<Vec<_>>();

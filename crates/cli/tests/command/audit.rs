@@ -110,7 +110,7 @@ fn expectations_fail_for_what_is_new_and_for_what_is_gone() {
         "take it out of the file",
     ] {
         assert!(
-            gone.status.code() == Some(1) && shown.contains(says),
+            gone.status.code() == Some(3) && shown.contains(says),
             "{shown}"
         );
     }
@@ -319,8 +319,9 @@ fn what_was_found_can_be_written_as_what_is_expected() {
     assert!(expected.contains("case = \"stale-post-fin\""), "{expected}");
     let same = sinner(sin, temporary.path(), &["--expect", file]);
     assert!(same.status.success(), "{}", text(&same));
+    assert!(text(&same).contains("expects."), "{}", text(&same));
     let other = sinner("follows-for-ever", temporary.path(), &["--expect", file]);
-    assert_eq!(other.status.code(), Some(1), "{}", text(&other));
+    assert_eq!(other.status.code(), Some(3), "{}", text(&other));
 }
 
 /// The essential cases are a small set to begin with; a group leaves those of the group, and `--case` names its own.
@@ -376,7 +377,7 @@ fn a_run_that_is_worse_can_fail() {
     let run = |folder: &Path| folder.join("run.json").to_str().unwrap().to_owned();
     let worse = audit(&["compare", &run(&before), &run(&after), "--fail-if-worse"]);
     assert!(
-        !worse.status.success() && text(&worse).contains("pass → deviation"),
+        worse.status.code() == Some(3) && text(&worse).contains("pass → deviation"),
         "{}",
         text(&worse)
     );
@@ -546,6 +547,39 @@ fn a_client_that_breaks_is_named_and_the_others_go_on() {
         .map(|one| &one["client"])
         .collect();
     assert_eq!(names, ["works", "works-too"]);
+}
+
+#[test]
+fn an_audit_that_could_not_be_made_is_not_a_finding() {
+    let temporary = tempfile::tempdir().unwrap();
+    project_of(temporary.path());
+    let clients = temporary.path().join("clients");
+    driver(&clients, "mistyped", "sned(call)");
+    driver(&clients, "dies", "[200, '']");
+    write(clients.join("dies.rb"), "exit!(3)").unwrap();
+    let file = temporary.path().join("expected");
+    for (client, options, says) in [
+        ("mistyped", "--expect", "no fault of a server was applied"),
+        ("dies", "--expect", "dies"),
+        ("dies", "--all", "no client could be audited"),
+    ] {
+        write(&file, format!("client = '{client}'")).unwrap();
+        let mut command = in_project_of(temporary.path());
+        command.args(["audit", "--case", "fr01"]);
+        match options {
+            "--all" => {
+                std::fs::remove_file(clients.join("mistyped.toml")).unwrap();
+                command.arg("--all")
+            }
+            _ => command.arg(client).arg("--expect").arg(&file),
+        };
+        let ended = command.output().unwrap();
+        let shown = text(&ended);
+        assert!(
+            ended.status.code() == Some(1) && shown.contains(says),
+            "{shown}"
+        );
+    }
 }
 
 /// A driver that accepts every word would pass every case; one without words cannot be audited.

@@ -263,7 +263,10 @@ fn a_project_that_is_not_there() {
     let ending = run(hecaton("cheats")
         .args(["sweep"])
         .env("HECATON_ROOT", "/nowhere"));
-    ending.assert(1, &["HECATON_ROOT is /nowhere"]);
+    ending.assert(
+        1,
+        &["HECATON_ROOT is /nowhere", "scenarios/bench/sweep.toml"],
+    );
 }
 
 #[test]

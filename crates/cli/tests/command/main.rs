@@ -8,6 +8,7 @@ mod cheats;
 mod checks;
 mod completions;
 mod controls;
+mod elsewhere;
 mod factors;
 mod foreign;
 mod har;

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::support::{Ending, document, hecaton, root, run};
 
 /// The blocks of a language on the page.
-fn blocks(language: &str) -> Vec<String> {
+pub fn blocks(language: &str) -> Vec<String> {
     let page = std::fs::read_to_string(root().join("docs/own-driver.md")).unwrap();
     let parts = page.split("```");
     let blocks = parts.filter_map(|part| part.strip_prefix(&format!("{language}\n")));

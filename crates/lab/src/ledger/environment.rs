@@ -89,15 +89,15 @@ impl ClientRecord {
 }
 
 impl Environment {
-    /// Collects what can be found out about this machine. `root` is the project's folder, whose revision is read.
-    pub fn collect(root: &Path, descriptors: u64, pinning: Option<Pinning>) -> Environment {
+    /// Collects what can be found out about this machine. `root` is the checkout, whose revision is read.
+    pub fn collect(root: Option<&Path>, descriptors: u64, pinning: Option<Pinning>) -> Environment {
         let core = pinning.map_or(0, |pinning| pinning.client_core);
         let governor = format!("/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor");
         Environment {
             date: Stamp::now().plain(),
             hecaton: env!("CARGO_PKG_VERSION").to_string(),
             test_server: None,
-            revision: revision(root),
+            revision: root.and_then(revision),
             system: field("/etc/os-release", "PRETTY_NAME="),
             kernel: read_line("/proc/sys/kernel/osrelease"),
             processor: field("/proc/cpuinfo", "model name"),

@@ -24,8 +24,8 @@ use record::Record;
 /// Where an experiment is measured, and by whom.
 #[derive(Clone)]
 pub struct Conditions {
-    /// The project's folder, whose revision is noted.
-    pub root: PathBuf,
+    /// The checkout, whose revision is noted; none for a command without one.
+    pub root: Option<PathBuf>,
     /// The folder of its files; it is made if it is not there.
     pub folder: PathBuf,
     /// The program that is the baseline loader, as `PROGRAM baseline-loader`.

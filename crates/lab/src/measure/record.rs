@@ -32,7 +32,11 @@ impl Record {
             schema: SCHEMA,
             rules: RULES,
             command: conditions.command.clone(),
-            environment: Environment::collect(&conditions.root, descriptors, run::choose_cores()),
+            environment: Environment::collect(
+                conditions.root.as_deref(),
+                descriptors,
+                run::choose_cores(),
+            ),
             plan: PlanRecord::from(experiment),
             unfinished: Some(trials(&experiment.sweep).len() as u64),
             rounds: Vec::new(),

@@ -448,6 +448,11 @@ fn cannot(why: String) -> Usage {
 /// Why a client cannot do this sweep.
 fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
     let name = &hello.name;
+    if hello.is_for_audits() {
+        return Some(format!(
+            "the driver of {name} serves audits alone: its hello has no `models`"
+        ));
+    }
     let highest = sweep.highest_concurrency_of(name);
     if hello.max_concurrency < highest {
         return Some(format!(

@@ -24,26 +24,37 @@ pub struct Hello {
     /// Version of the client.
     pub version: String,
     /// The runtime, with version.
+    #[serde(default)]
     pub runtime: String,
     /// The library that does the work.
+    #[serde(default)]
     pub engine: String,
     /// Versions of HTTP.
+    #[serde(default)]
     pub http: Vec<String>,
     /// Whether https is supported.
+    #[serde(default)]
     pub tls: bool,
     /// How the client holds requests in flight: `threads`, `callbacks`, `batch`, …
+    #[serde(default)]
     pub models: Vec<String>,
     /// Which of reusing connections (`true`) and not reusing them (`false`) are supported.
+    #[serde(default)]
     pub keepalive: Vec<bool>,
     /// Whether the client repeats requests by itself: `off`, `fixed:N` or `unknown`.
+    #[serde(default)]
     pub retries: String,
     /// Most requests that it can keep in flight.
+    #[serde(default)]
     pub max_concurrency: usize,
     /// Cores that it can use.
+    #[serde(default)]
     pub cores: usize,
     /// Ways in which it can verify bodies.
+    #[serde(default)]
     pub verify: Vec<Verify>,
     /// Methods that it can send.
+    #[serde(default)]
     pub methods: Vec<String>,
     /// Optional parts of its requests: `fields` and `body`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -65,6 +76,11 @@ impl Hello {
         let word = skill.to_string();
         let mut said = self.sends.iter().chain(&self.knows).chain(&self.paces);
         said.any(|known| *known == word)
+    }
+
+    /// Whether the driver makes calls for an audit, and can send nothing for a measurement.
+    pub fn is_for_audits(&self) -> bool {
+        self.models.is_empty() && !self.calls.is_empty()
     }
 
     /// Whether its client can do this version of HTTP.

@@ -267,19 +267,21 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// The clients of `known`, and those of each of `folders`.
+    /// The clients of `known`, if there is such a folder, and those of each of `folders`.
     ///
     /// `known` alone may be empty. In `folders`, TOML files of another kind are passed over, such as a library's own. A name that two manifests share is an error: if one silently replaced the other, a
     /// table would show a known name, and mean another program.
     ///
     /// # Errors
     /// As [`Catalogue::load`]; [`Usage`] when one of `folders` is no folder with manifests.
-    pub fn joined(known: &Path, folders: &[PathBuf]) -> Result<Catalogue> {
-        if folders.is_empty() {
-            return Catalogue::load(known);
-        }
+    pub fn joined(known: Option<&Path>, folders: &[PathBuf]) -> Result<Catalogue> {
         let mut catalogue = Catalogue::default();
-        catalogue.add(known, false)?;
+        if let Some(known) = known {
+            if folders.is_empty() {
+                return Catalogue::load(known);
+            }
+            catalogue.add(known, false)?;
+        }
         for folder in folders {
             let before = catalogue.clients.len();
             if let Err(error) = std::fs::read_dir(folder) {
@@ -491,7 +493,7 @@ mod tests {
         let empty = folder_with(&[("kit.rb", "")]);
         let joined = |folders: &[&tempfile::TempDir]| {
             let folders: Vec<_> = folders.iter().map(|at| at.path().to_path_buf()).collect();
-            let catalogue = Catalogue::joined(known.path(), &folders)?;
+            let catalogue = Catalogue::joined(Some(known.path()), &folders)?;
             Ok::<_, anyhow::Error>(catalogue.clients.into_keys().collect::<Vec<_>>())
         };
         assert_eq!(joined(&[]).unwrap(), ["net-http"]);

@@ -1,13 +1,11 @@
 //! The scenario of a sweep: what is measured when the command line does not say otherwise.
 
-use std::path::Path;
-
 use anyhow::{Context, Result};
 use hecaton_test_server::Delay;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::Job;
+use super::{Job, Project};
 
 /// `scenarios/bench/sweep.toml`. Every key is required. Other defaults are elsewhere: that of `--concurrency` at a
 /// rate is in `crates/lab/src/spec/sweep.rs`, and those for a foreign server are in `crates/cli/src/cmd/sweep.rs`.
@@ -43,18 +41,17 @@ pub struct SweepScenario {
 }
 
 impl SweepScenario {
-    /// Reads the scenario from the project's folder.
+    /// Reads the scenario of the project.
     ///
     /// # Errors
     /// A sentence that names the file and, for a wrong value, the key.
-    pub fn load(root: &Path) -> Result<SweepScenario> {
-        read(&root.join("scenarios/bench/sweep.toml"), "a sweep scenario")
+    pub fn load(project: &Project) -> Result<SweepScenario> {
+        read(project, "scenarios/bench/sweep.toml", "a sweep scenario")
     }
 }
 
-/// Reads the file of a scenario, which `what` it is says if it is none.
-pub(super) fn read<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T> {
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    toml::from_str(&text).with_context(|| format!("{} is not {what}", path.display()))
+/// Reads the file of a scenario; an error says `what` it should be.
+pub(super) fn read<T: DeserializeOwned>(project: &Project, path: &str, what: &str) -> Result<T> {
+    let file = project.file(path)?;
+    toml::from_str(&file.text).with_context(|| format!("{} is not {what}", file.shown))
 }

@@ -1,14 +1,14 @@
 //! A shootout, checked: many clients, one job, equally many requests for each.
 
-use std::path::Path;
-
 use anyhow::Result;
 use hecaton_test_server::Delay;
 use serde::Deserialize;
 
 use super::scenario::read;
 use super::sweep::{Timing, as_it_can, find_clients, possible};
-use super::{BASELINE_LOADER, Catalogue, Cell, Job, Levels, Load, Manifest, Sweep, Target, Usage};
+use super::{
+    BASELINE_LOADER, Catalogue, Cell, Job, Levels, Load, Manifest, Project, Sweep, Target, Usage,
+};
 
 /// How many seconds the baseline loader's rounds last; a client's are as long as its requests take.
 const LOADER_ROUND: f64 = 0.2;
@@ -37,12 +37,12 @@ pub struct ShootoutScenario {
 }
 
 impl ShootoutScenario {
-    /// Reads the scenario from the project's folder.
+    /// Reads the scenario of the project.
     ///
     /// # Errors
     /// A sentence that names the file and, for a wrong value, the key.
-    pub fn load(root: &Path) -> Result<ShootoutScenario> {
-        read(&root.join("scenarios/bench/shootout.toml"), "a shootout")
+    pub fn load(project: &Project) -> Result<ShootoutScenario> {
+        read(project, "scenarios/bench/shootout.toml", "a shootout")
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn scenario() -> ShootoutScenario {
-        ShootoutScenario::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
+        ShootoutScenario::load(&Project::built_in()).unwrap()
     }
 
     #[test]

@@ -7,6 +7,8 @@ use anyhow::{Context, Result, bail};
 use hecaton_audit::report::{Change, Direction, changes, verdicts};
 use hecaton_lab::ledger::run_text;
 
+use crate::ending::Unexpected;
+
 /// Prints what differs, and fails if something is worse and `--fail-if-worse` is set.
 pub fn run(before: &Path, after: &Path, fail_if_worse: bool) -> Result<()> {
     let read = |path: &Path| {
@@ -36,7 +38,7 @@ pub fn run(before: &Path, after: &Path, fail_if_worse: bool) -> Result<()> {
     let better = counted(Direction::Better, "better");
     match worse {
         _ if changes.is_empty() => writeln!(out, "The verdicts are the same.")?,
-        Some(worse) if fail_if_worse => bail!(worse),
+        Some(worse) if fail_if_worse => bail!(Unexpected(worse)),
         worse => {
             let worse = worse.unwrap_or_else(|| "Nothing is worse".to_owned());
             let both: Vec<String> = [Some(worse), better].into_iter().flatten().collect();

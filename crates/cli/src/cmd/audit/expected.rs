@@ -1,6 +1,7 @@
 //! `--expect`: the files of expected findings, read before the first request, and compared after the last. And
 //! `--write-expect`.
 
+use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -8,7 +9,9 @@ use hecaton_audit::case::{Case, Catalogue};
 use hecaton_audit::report::{Audited, Expectations};
 use hecaton_lab::run::receipt;
 
-use super::{Arguments, Subjects, usage, wrong};
+use crate::ending::Unexpected;
+
+use super::{Arguments, Format, Subjects, usage, wrong};
 
 /// A file, and its expectations.
 pub struct Expected<'a> {
@@ -109,9 +112,25 @@ pub fn differences(expected: &[Expected<'_>], audited: &[Audited]) -> Result<()>
         "differ",
         &format!("from {}", files.join(", ")),
     ) {
-        Some(differ) => bail!("{differ}:\n  {}", wrong.join("\n  ")),
+        Some(differ) => bail!(Unexpected(format!("{differ}:\n  {}", wrong.join("\n  ")))),
         None => Ok(()),
     }
+}
+
+/// Says that the findings are those of the files, so that a green build shows that it compared them.
+pub fn say_that_all_is_expected(arguments: &Arguments, expected: &[Expected<'_>]) -> Result<()> {
+    let files: Vec<String> = expected
+        .iter()
+        .map(|expected| expected.file.display().to_string())
+        .collect();
+    if !files.is_empty() && arguments.format == Format::Text {
+        writeln!(
+            stdout(),
+            "The findings are those that {} expects.",
+            files.join(" and ")
+        )?;
+    }
+    Ok(())
 }
 
 /// Writes what was found as what is expected from then on. Reasons that the file has already are kept.

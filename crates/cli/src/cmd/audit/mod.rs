@@ -19,7 +19,7 @@ use hecaton_audit::report::{
 };
 use hecaton_audit::run::RUNS;
 use hecaton_audit::subject::Subject;
-use hecaton_lab::spec::{Catalogue as Drivers, Manifest, Usage, did_you_mean, project_root};
+use hecaton_lab::spec::{Catalogue as Drivers, Manifest, Project, Usage, did_you_mean};
 
 use super::session::plural;
 
@@ -124,7 +124,7 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     if let ["compare", before, after] = words[..] {
         return compare::run(Path::new(before), Path::new(after), arguments.fail_if_worse);
     }
-    let catalogue = Catalogue::load(&project_root()?.join("scenarios/audit"))?;
+    let catalogue = Catalogue::load(&Project::find()?)?;
     match words[..] {
         ["explain", case] => return explain::run(catalogue.find(case).map_err(usage)?),
         ["explain", ..] => {
@@ -155,7 +155,7 @@ fn audit(
     let expected = expected::read(arguments, &subjects, catalogue, cases)?;
     check_places(arguments)?;
     let mut audited = audit_all(arguments, subjects, cases)?;
-    let library = Library::load(&project_root()?.join("audit/documented"))?;
+    let library = Library::load(&Project::find()?)?;
     audited.iter_mut().for_each(|one| library.describe(one));
     if let Some(file) = &arguments.write_expect {
         expected::write(file, &audited, catalogue)?;
@@ -169,9 +169,15 @@ fn audit(
     if let Some(folder) = &arguments.out {
         write(folder, &audited, &expectations)?;
     }
+    // An expected failure to try a case, as in the file, is no failure of the audit.
+    let unknown = expected.is_empty() || differences.is_err();
     match audited.iter().find_map(Audited::nothing_shown) {
-        Some(why) if expected.is_empty() && !arguments.all => bail!("{why}"),
-        _ => differences,
+        Some(why) if unknown && !arguments.all => bail!("{why}"),
+        _ if audited.is_empty() => bail!("no client could be audited"),
+        _ => {
+            differences?;
+            expected::say_that_all_is_expected(arguments, &expected)
+        }
     }
 }
 
@@ -333,7 +339,7 @@ fn print(arguments: &Arguments, audited: &[Audited], expectations: &[&Expectatio
 }
 
 fn write(folder: &Path, audited: &[Audited], expectations: &[&Expectations]) -> Result<()> {
-    let fingerprint = Fingerprint::load(&project_root()?.join("audit/fingerprint.toml"))?;
+    let fingerprint = Fingerprint::load(&Project::find()?)?;
     let files = [
         ("run.json", serde_json::to_string_pretty(audited)?),
         (

@@ -4,14 +4,13 @@ use std::cell::Cell;
 use std::io::{Write, stdout};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use anyhow::{Result, bail};
 use hecaton_lab::run::{Interrupted, allow_descriptors, receipt};
-use hecaton_lab::spec::{Approach, BASELINE_LOADER, Catalogue, Manifest};
+use hecaton_lab::spec::{BASELINE_LOADER, Catalogue, Manifest};
 
 use super::each::{How, check_each};
-use super::promise::{Check, PROMISES, Promise, REFERENCE_PROMISES};
+use super::promise::{Check, PROMISES, Promise};
 use crate::cmd::session::plural;
 use crate::stop;
 
@@ -30,16 +29,16 @@ pub fn check(catalogue: &Catalogue, name: &str, how: &How<'_>) -> Result<()> {
         name => catalogue.named(name)?,
     };
     match manifests.as_slice() {
-        [manifest] => check_alone(manifest, how.patience),
+        [manifest] => check_alone(manifest, how),
         several => check_each(several, how),
     }
 }
 
 /// Checks one driver in this process.
-fn check_alone(manifest: &Manifest, patience: Duration) -> Result<()> {
+fn check_alone(manifest: &Manifest, how: &How<'_>) -> Result<()> {
     let version = receipt(manifest)?;
     allow_descriptors(DESCRIPTORS)?;
-    match check_one(manifest, &version, patience, &stop::on_request()?)? {
+    match check_one(manifest, &version, how, &stop::on_request()?)? {
         0 => Ok(()),
         failed => bail!(
             "{} failed; docs/driver-protocol.md says what a driver must do",
@@ -52,13 +51,14 @@ fn check_alone(manifest: &Manifest, patience: Duration) -> Result<()> {
 fn check_one(
     manifest: &Manifest,
     version: &str,
-    patience: Duration,
+    how: &How<'_>,
     stop: &Arc<AtomicBool>,
 ) -> Result<usize> {
     let logs = crate::cmd::private_folder()?;
     let check = Check {
         manifest,
-        patience,
+        patience: how.patience,
+        trusted: how.trusted.contains(&manifest.client),
         stop: stop.clone(),
         logs: logs.clone(),
         process: Cell::default(),
@@ -78,32 +78,30 @@ fn check_one(
 
 /// Tries each promise of a driver; returns how many it broke.
 fn failures(check: &Check<'_>) -> Result<usize> {
-    let (mut out, mut failed) = (stdout(), 0);
-    for (index, (promise, run)) in promises_of(check.manifest).iter().enumerate() {
-        let first = check.holds(*run);
+    let [hello, ..] = PROMISES;
+    if !is_kept(check, hello, 1)? {
+        writeln!(stdout(), "  – the rest was not tried")?;
+        return Ok(1);
+    }
+    let mut failed = 0;
+    for promise in &check.promises()?[1..] {
         // A faulty driver fails again. A failure because the machine stood still hardly repeats.
-        let again = first.is_err() && index > 0 && !check.stop.load(Ordering::Relaxed);
-        let second = again.then(|| check.holds(*run));
-        if check.stop.load(Ordering::Relaxed) {
-            return Err(Interrupted.into());
-        }
-        let (is_kept, line) = line_of(promise, first, second);
-        writeln!(out, "{line}")?;
-        failed += usize::from(!is_kept);
-        if failed > 0 && index == 0 {
-            writeln!(out, "  – the rest was not tried")?;
-            break;
-        }
+        failed += usize::from(!is_kept(check, *promise, 2)?);
     }
     Ok(failed)
 }
 
-/// The promises that a driver must keep.
-fn promises_of(manifest: &Manifest) -> &'static [Promise] {
-    match manifest.approach {
-        Approach::Reference => &REFERENCE_PROMISES,
-        _ => &PROMISES,
+/// Tries a promise, at most so often, and prints its line.
+fn is_kept(check: &Check<'_>, (promise, run): Promise, most: usize) -> Result<bool> {
+    let first = check.holds(run);
+    let again = first.is_err() && most > 1 && !check.stop.load(Ordering::Relaxed);
+    let second = again.then(|| check.holds(run));
+    if check.stop.load(Ordering::Relaxed) {
+        return Err(Interrupted.into());
     }
+    let (is_kept, line) = line_of(promise, first, second);
+    writeln!(stdout(), "{line}")?;
+    Ok(is_kept)
 }
 
 /// Whether a promise was kept, at once or the second time, and its line of the list.

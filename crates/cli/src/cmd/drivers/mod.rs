@@ -40,6 +40,9 @@ enum Verb {
         /// Drivers to check at once [default: the number of cores].
         #[arg(long, short, value_name = "N")]
         jobs: Option<NonZeroUsize>,
+        /// Run this client's driver as your own user; may be repeated. Only for drivers that you trust.
+        #[arg(long, value_name = "CLIENT")]
+        trust: Vec<String>,
     },
     /// Installs a client: Debian packages, and the builds of its manifest.
     Install {
@@ -69,11 +72,13 @@ pub fn run(arguments: &Arguments, folders: &[PathBuf]) -> Result<()> {
             name,
             patience,
             jobs,
+            trust,
         }) => {
             let jobs = jobs.map_or_else(available_parallelism, Ok);
             let how = How {
                 folders,
                 patience: *patience,
+                trusted: trust,
                 jobs: jobs.map_or(1, NonZeroUsize::get),
             };
             check::check(&catalogue, name, &how)

@@ -2,8 +2,6 @@
 
 mod setting;
 
-use std::path::Path;
-
 use anyhow::Result;
 use hecaton_test_server::Delay;
 use serde::{Deserialize, Serialize};
@@ -13,7 +11,7 @@ use setting::Which;
 
 use super::scenario::read;
 use super::sweep::{Timing, checked_bodies, checked_rounds, find_clients, possible};
-use super::{Ability, BASELINE_LOADER, Catalogue, Cell, Load, Mode, Sweep, Target, Usage};
+use super::{Ability, BASELINE_LOADER, Catalogue, Cell, Load, Mode, Project, Sweep, Target, Usage};
 
 /// The subject of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -137,12 +135,12 @@ pub struct SyncAsyncRequest {
 }
 
 impl CompareScenario {
-    /// Reads the scenario from the project's folder.
+    /// Reads the scenario of the project.
     ///
     /// # Errors
     /// A sentence that names the file and, for a wrong value, the key.
-    pub fn load(root: &Path) -> Result<CompareScenario> {
-        read(&root.join("scenarios/bench/compare.toml"), "a comparison")
+    pub fn load(project: &Project) -> Result<CompareScenario> {
+        read(project, "scenarios/bench/compare.toml", "a comparison")
     }
 
     /// The sweep of two cells, and the baseline loader of each, that a pair is.

@@ -1,10 +1,12 @@
 //! Valid and invalid comparisons, and the sweeps that they become.
 
+use std::path::Path;
+
 use super::*;
 use crate::spec::Control;
 
 fn scenario() -> CompareScenario {
-    CompareScenario::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
+    CompareScenario::load(&Project::built_in()).unwrap()
 }
 
 fn catalogue() -> Catalogue {

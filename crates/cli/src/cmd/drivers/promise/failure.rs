@@ -20,7 +20,7 @@ pub(super) fn refuses_unknown_commands(check: &Check<'_>) -> Result<()> {
 }
 
 /// Whether a driver refused a command that it cannot do.
-fn is_unsupported<T>(response: Result<T>) -> Result<()> {
+pub(super) fn is_unsupported<T>(response: Result<T>) -> Result<()> {
     let Err(error) = response else {
         bail!("it responded with ok")
     };

@@ -1,6 +1,7 @@
 //! The promises that a driver must keep, one function each. One process is used as long as it keeps them; then comes
 //! a new one.
 
+mod call;
 mod commands;
 mod each_request;
 mod failure;
@@ -21,6 +22,7 @@ use hecaton_lab::plan::Load;
 use hecaton_lab::run::{Claim, Driver, Go, Hello, Limits, Prepare, Verify, choose_cores, new_log};
 use hecaton_lab::spec::{Ability, Approach, Manifest};
 
+use call::{makes_a_call, refuses_unknown_words};
 use each_request::{gives_ids, takes_turns};
 use failure::{
     counts_refusals, counts_statuses, keeps_its_time_limit, refuses_to_verify,
@@ -34,8 +36,18 @@ use work::{MOST, claims_what_was_seen, keeps_in_flight, times_some, verifies};
 /// A promise in words, and the function that tries it.
 pub type Promise = (&'static str, fn(&Check<'_>) -> Result<()>);
 
+const REFUSES_WORDS: Promise = (
+    "refuses a call that needs an unknown word, if its `hello` has `calls`",
+    refuses_unknown_words,
+);
+
+const MAKES_A_CALL: Promise = (
+    "makes a call and reports its status, length and SHA-256, if its `hello` has `calls`",
+    makes_a_call,
+);
+
 /// Every promise, in the order in which they are tried.
-pub const PROMISES: [Promise; 22] = [
+pub const PROMISES: [Promise; 24] = [
     ("says hello", |check| check.with_process(|_| Ok(()))),
     (
         "refuses an unknown command with `unsupported`",
@@ -93,6 +105,8 @@ pub const PROMISES: [Promise; 22] = [
         "ends requests that take longer than `timeout_ms`, as errors",
         keeps_its_time_limit,
     ),
+    REFUSES_WORDS,
+    MAKES_A_CALL,
     ("ends with status 0 after `bye`", |check| {
         ends(check.take()?.driver.bye()?)
     }),
@@ -140,12 +154,25 @@ pub const REFERENCE_PROMISES: [Promise; 9] = [
     PROMISES[PROMISES.len() - 1],
 ];
 
+/// The promises of a driver that serves audits alone.
+pub const AUDIT_PROMISES: [Promise; 7] = [
+    PROMISES[0],
+    PROMISES[1],
+    REFUSES_WORDS,
+    MAKES_A_CALL,
+    PROMISES[PROMISES.len() - 3],
+    PROMISES[PROMISES.len() - 2],
+    PROMISES[PROMISES.len() - 1],
+];
+
 /// The tools of a check.
 pub struct Check<'a> {
     /// The client.
     pub manifest: &'a Manifest,
     /// How long the driver may be late.
     pub patience: Duration,
+    /// Whether the driver runs as the own user.
+    pub trusted: bool,
     /// Becomes true when the check should end.
     pub stop: Arc<AtomicBool>,
     /// Folder for the error output of each process.
@@ -164,6 +191,16 @@ pub struct DriverProcess {
 }
 
 impl Check<'_> {
+    /// The promises that its driver must keep. It has kept the first: it has said hello.
+    pub fn promises(&self) -> Result<&'static [Promise]> {
+        let is_for_audits = self.with_process(|process| Ok(process.hello.is_for_audits()))?;
+        Ok(match is_for_audits {
+            true => &AUDIT_PROMISES,
+            false if self.is_reference() => &REFERENCE_PROMISES,
+            false => &PROMISES,
+        })
+    }
+
     /// Tries one promise; a process that breaks one is not used again.
     pub fn holds(&self, promise: fn(&Check<'_>) -> Result<()>) -> Result<()> {
         promise(self).inspect_err(|_| drop(self.process.take()))
@@ -193,7 +230,7 @@ impl Check<'_> {
             &new_log(&self.logs, &self.manifest.client),
             self.patience,
             self.stop.clone(),
-            false,
+            self.trusted,
             Limits::of(1),
         )?;
         let hello = driver.hello()?;
@@ -207,6 +244,9 @@ impl Check<'_> {
 
     /// Refuses a hello that contradicts itself or the manifest.
     fn check_hello(&self, hello: &Hello) -> Result<()> {
+        if hello.is_for_audits() {
+            return Ok(());
+        }
         ensure!(
             hello.max_concurrency >= 1,
             "max_concurrency is {}",
@@ -214,7 +254,7 @@ impl Check<'_> {
         );
         ensure!(
             !hello.methods.is_empty() && !hello.models.is_empty(),
-            "methods or models are empty"
+            "methods or models are empty, and so are calls"
         );
         let least = if self.is_reference() {
             Verify::None
