@@ -61,7 +61,7 @@ class ReleaseTest < Minitest::Test
     end
   end
 
-  # What is linked is what has its licence in the file.
+  # The crates that are linked are those whose licences are in the file.
   def test_a_bill_of_materials_names_each_crate_with_its_checksum
     (TARBALLS + GEMS.grep(/\d\.gem\z/)).each do |file|
       bill = JSON.parse(File.read("#{file}.cdx.json"))

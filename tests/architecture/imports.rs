@@ -103,7 +103,7 @@ pub fn modules(code: &str) -> Vec<&str> {
     found
 }
 
-/// What stands after each use of these words at the beginning of a path.
+/// The text after each use of these words at the beginning of a path.
 fn following<'a>(code: &'a str, words: &str) -> Vec<&'a str> {
     let places = code.match_indices(words);
     let begins = |at: usize| {

@@ -26,7 +26,7 @@ struct Crate {
     least_imports: usize,
 }
 
-/// From which modules of the flow a module may import, besides itself.
+/// The modules of the flow that a module may import from, besides itself.
 #[derive(PartialEq)]
 enum Neighbours {
     Earlier,

@@ -1,4 +1,4 @@
-//! What a server says of requests that it did nothing for: GOAWAY and H3_REQUEST_REJECTED.
+//! A server's signals for requests that it did nothing for: GOAWAY and H3_REQUEST_REJECTED.
 
 use std::sync::Arc;
 

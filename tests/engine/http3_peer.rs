@@ -400,7 +400,7 @@ impl World3 {
     }
 }
 
-/// What a script saw, for the test.
+/// The observations of a script, for the test.
 pub type Seen<T> = Arc<Mutex<Vec<T>>>;
 
 /// Waits until there is this much of it.

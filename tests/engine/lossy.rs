@@ -14,7 +14,7 @@ use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 use tokio::task::{LocalSet, spawn_local};
 
-/// What happens to datagrams: each share is one of a thousand.
+/// The fates of datagrams, each as a share of a thousand.
 const LOST: u64 = 20;
 const DOUBLED: u64 = 20;
 const DELAYED: u64 = 100;
@@ -31,7 +31,7 @@ pub struct Lossy {
     thread: Option<JoinHandle<Counts>>,
 }
 
-/// What a test may change while datagrams pass.
+/// The parts that a test may change while datagrams pass.
 struct Course {
     server: SocketAddr,
     /// How many clients there were, each with a port of its own.
@@ -40,7 +40,7 @@ struct Course {
     dead: usize,
 }
 
-/// What became of the datagrams of both directions.
+/// Counts of the datagrams of both directions, by fate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub sent: u64,
@@ -135,7 +135,7 @@ impl Drop for Lossy {
     }
 }
 
-/// What the sockets of a proxy share.
+/// The state that the sockets of a proxy share.
 struct Way {
     /// None: nothing is lost.
     draws: Option<Draws>,

@@ -25,7 +25,7 @@
 //! switches it off).
 
 #![forbid(unsafe_code)]
-// What HTTP/3 shares with HTTP/2 has parts that HTTP/2 does not use.
+// The code that HTTP/3 shares with HTTP/2 has parts that HTTP/2 does not use.
 #![cfg_attr(not(feature = "http3"), allow(dead_code))]
 
 // In the order in which a request passes through them; each imports only from those below it (`tests/architecture/`).

@@ -1,6 +1,6 @@
 //! Frames of HTTP/2 as bytes, with names for their types and flags.
 
-/// What a client sends before its first frame.
+/// The bytes that a client sends before its first frame.
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 pub(crate) const DATA: u8 = 0;

@@ -209,7 +209,7 @@ impl News {
     }
 }
 
-/// What a record says of a failure.
+/// The fields of a record about a failure.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Failure {

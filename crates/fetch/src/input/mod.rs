@@ -35,11 +35,11 @@ pub struct Entry {
     pub number: u64,
     /// From 1 in its file.
     pub line: u64,
-    /// What it held, or why it is no input; then it becomes a record with the outcome `invalid`.
+    /// Its columns, or why it is no input. In that case it becomes a record with the outcome `invalid`.
     pub held: Held,
 }
 
-/// What a line or row held, or why it is no input.
+/// The columns of a line or row, or why it is no input.
 pub type Held = Result<Columns, Bad>;
 
 impl Entry {

@@ -127,7 +127,7 @@ impl Store {
         }
     }
 
-    /// What an operation on an object came to; none if there is no such object.
+    /// The result of an operation on an object; none if there is no such object.
     fn found<T>(&self, doing: &str, name: &str, ended: Stored<T>) -> Result<Option<T>> {
         match ended {
             Ok(found) => Ok(Some(found)),

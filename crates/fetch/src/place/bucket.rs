@@ -1,4 +1,4 @@
-//! A job in object storage. What is read of it lies in scratch folders, which live as long as this.
+//! A job in object storage. Copies of its files lie in scratch folders, which live as long as this.
 
 use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Bucket {
         Ok(folder)
     }
 
-    /// What is worked on: the job, or a round of it.
+    /// The job, or the round of it that runs.
     fn remote(&self) -> &Arc<Remote> {
         self.round.get().unwrap_or(&self.job)
     }

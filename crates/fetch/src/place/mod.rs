@@ -22,7 +22,7 @@ pub struct Finished {
     pub summary: Summary,
     /// Where the results are, for people.
     pub results: String,
-    /// What was made of the results, for people.
+    /// Files made from the results, for people.
     pub products: Vec<String>,
     /// The whole job, and not a round of it.
     pub whole: Started,

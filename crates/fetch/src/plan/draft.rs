@@ -144,7 +144,7 @@ pub fn try_lock(path: &Path) -> io::Result<std::result::Result<Flock<File>, File
             Err((file, Errno::EWOULDBLOCK)) => return Ok(Err(file)),
             Err((_, error)) => return Err(error.into()),
         };
-        // Whoever had it before may have renamed or removed it meanwhile.
+        // The process that had it before may have renamed or removed it meanwhile.
         let ours = file.metadata()?;
         match fs::metadata(path) {
             Ok(named) if (named.dev(), named.ino()) == (ours.dev(), ours.ino()) => {

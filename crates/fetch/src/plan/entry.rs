@@ -83,7 +83,7 @@ const KIND_INVALID: u8 = 2;
 const HAS_EARLIER: u8 = 0x80;
 
 impl Content {
-    /// What a line or row held.
+    /// The content of a line or row.
     pub fn of(held: Held) -> Content {
         match held {
             Err(Bad { text, reason }) => Content::Invalid(Box::new((text, reason))),
@@ -98,7 +98,7 @@ impl Content {
         }
     }
 
-    /// What the line or row held.
+    /// The columns of the line or row, or why it is no input.
     pub fn held(self) -> Held {
         match self {
             Content::Url(url) => Ok(Columns::from([(URL.to_owned(), url.into())])),

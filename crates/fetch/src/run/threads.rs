@@ -78,7 +78,7 @@ pub struct Running<'a> {
     pub options: &'a Options,
     /// Until this is set.
     pub stop: &'a AtomicBool,
-    /// Who is told how far it is.
+    /// The observer of its progress.
     pub observer: &'a mut dyn Observer,
 }
 

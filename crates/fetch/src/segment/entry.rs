@@ -1,4 +1,4 @@
-//! What a segment holds beside its lines, in frames that zstd skips.
+//! The entries of a segment beside its lines, in frames that zstd skips.
 
 use serde::{Deserialize, Serialize};
 

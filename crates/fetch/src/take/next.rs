@@ -204,7 +204,7 @@ impl Link<'_> {
     }
 }
 
-/// The first link of a text; none if it cannot be read. What stands before a `<` is passed over.
+/// The first link of a text; none if it cannot be read. Text before a `<` is passed over.
 fn first_link(text: &str) -> Option<Link<'_>> {
     let (target, behind) = match text.find(['<', ';'])? {
         at if text[at..].starts_with('<') => text[at + 1..].split_once('>')?,
@@ -288,7 +288,7 @@ mod tests {
         ] {
             assert!(of_link(&[value]).is_err(), "{value}");
         }
-        // What can be read counts, whatever stands beside it.
+        // A readable part counts, whatever stands beside it.
         assert_eq!(
             of_link(&["</x; rel=next", "</2>; rel=next"]),
             Ok(Some("/2".into()))

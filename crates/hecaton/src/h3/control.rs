@@ -41,7 +41,7 @@ pub(super) struct Control {
     unknown: u32,
 }
 
-/// What has come on the control stream.
+/// The frames that have arrived on the control stream.
 struct Frames {
     reader: Reader,
     input: Bytes,
@@ -142,7 +142,7 @@ impl Control {
         Ok(())
     }
 
-    /// What the server says of a table that the client does not use is passed over.
+    /// Passes over the server's messages about a table that the client does not use.
     fn poll_decoder(&mut self, cx: &mut Context<'_>) -> Result<(), Violation> {
         for _ in 0..PIECES_PER_TURN {
             let Some(stream) = &mut self.decoder else {

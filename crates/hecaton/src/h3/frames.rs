@@ -107,7 +107,7 @@ enum State {
     Unknown(u64),
 }
 
-/// What one kind of frame is on a stream.
+/// The meaning of one kind of frame on a stream.
 enum Meaning {
     Data,
     Whole,

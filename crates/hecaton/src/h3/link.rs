@@ -72,7 +72,7 @@ pub(crate) struct Link {
     probed: Mutex<Option<Instant>>,
 }
 
-/// What the task waits for.
+/// The events that the task waits for.
 struct Driven {
     closed: BoxFuture<'static, ConnectionError>,
     opening: BoxFuture<'static, Result<Pair, ConnectionError>>,

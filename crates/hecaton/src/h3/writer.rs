@@ -16,7 +16,7 @@ const AHEAD: usize = 64 << 10;
 /// Dropping it before the end resets the stream.
 pub(super) struct Writer {
     stream: OfProcess<SendStream>,
-    /// What is to be written: the head of a frame and its payload. Written ones are empty.
+    /// The bytes to write: the head of a frame and its payload. Written ones are empty.
     pending: [Bytes; 2],
     /// Whether nothing follows.
     last: bool,

@@ -1,4 +1,4 @@
-//! What a server announces by `Alt-Svc` (RFC 7838): where else, and over which protocol, it responds.
+//! A server's announcement by `Alt-Svc` (RFC 7838): where else, and over which protocol, it responds.
 
 use std::time::Duration;
 

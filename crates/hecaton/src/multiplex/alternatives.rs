@@ -17,7 +17,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// The most origins that are remembered. Beyond it, all are forgotten: they announce themselves again.
 const MOST: usize = 10_000;
 
-/// What is known of the origins of a client.
+/// The known alternatives of a client's origins.
 #[derive(Default)]
 pub(crate) struct Alternatives(Mutex<HashMap<Arc<Origin>, Known>>);
 

@@ -35,9 +35,9 @@ use crate::message::broken::Broken;
 use crate::message::origin::Origin;
 use crate::message::request::Request;
 
-/// What the shared connections of a client have in common.
+/// The parts that the shared connections of a client have in common.
 pub(crate) struct Common {
-    /// What bounds the windows of all streams together.
+    /// The bound for the windows of all streams together.
     streams: Arc<Streams>,
     /// Which origins respond over another protocol.
     #[cfg(feature = "http3")]

@@ -310,7 +310,7 @@ impl UdpPoller for Writable {
     }
 }
 
-/// What `quinn` needs of the engine's reactor.
+/// The parts of the engine's reactor that `quinn` needs.
 #[derive(Debug)]
 struct OnReactor;
 

@@ -23,7 +23,7 @@ pub enum Hidden {
 }
 
 impl Hidden {
-    /// What to do about it.
+    /// A sentence that says how to help.
     pub fn advice(&self, client: &str) -> String {
         let (what, instead) = match self {
             Hidden::Closed(path) => (
@@ -42,7 +42,7 @@ impl Hidden {
     }
 }
 
-/// What is hidden from the driver, as far as its manifest and the home of the lab's user show.
+/// The files hidden from the driver, as far as its manifest and the home of the lab's user show.
 pub fn hidden(manifest: &Manifest) -> Option<Hidden> {
     let at_home = || std::env::home_dir().and_then(|home| libraries(&home));
     closed_file(manifest)

@@ -27,7 +27,7 @@ const OTHER_DESCRIPTORS: u64 = 32;
 /// Pause after an accept that failed because no descriptor was free.
 const RECOVERY: Duration = Duration::from_millis(10);
 
-/// What a server needs to serve TLS on its port.
+/// The settings with which a server serves TLS on its port.
 #[derive(Default)]
 pub(crate) struct Ports {
     /// None serves plaintext.

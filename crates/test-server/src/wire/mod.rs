@@ -1,4 +1,4 @@
-//! What all protocols share: sockets, TLS, clocks, and the parts of responses.
+//! Code that all protocols share: sockets, TLS, clocks, and the parts of responses.
 
 pub(crate) mod certificates;
 pub(crate) mod clock;

@@ -28,7 +28,7 @@ pub fn start(http3: Http3) -> TestServer {
     TestServer::start(options(http3)).expect("a test server on a free port")
 }
 
-/// What a client trusts, and the sessions that it may resume.
+/// A client's trusted certificates, and the sessions that it may resume.
 pub fn config(server: &TestServer) -> quinn::ClientConfig {
     quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls(server)).unwrap()))
 }

@@ -278,7 +278,7 @@ fn jar(ruby: &Ruby, options: RHash) -> Result<Option<Home>, Error> {
     Ok(jar.map(|jar| jar.0.clone()))
 }
 
-/// Who sends a request that Ruby waits for, and the parts of Ruby that it needs.
+/// The sender of a request that Ruby waits for, and the parts of Ruby that it needs.
 struct Caller {
     // Dropped before the engine: its connections are registered with the engine's reactor.
     client: hecaton::Client,

@@ -96,7 +96,7 @@ pub struct Built {
     body: Option<Value>,
     /// Seconds; nil is the client's.
     timeout: Option<f64>,
-    /// What few requests have.
+    /// Options that few requests have.
     rare: Option<RHash>,
     has_login: bool,
     /// False for never.

@@ -205,7 +205,7 @@ fn is_response(pending: &Pending, rendered: &Rendered<'_>, outcome: &hecaton::Ou
     pending.has_acted() || outcome.as_ref().is_ok_and(becomes_get)
 }
 
-/// What sending a request again would repeat.
+/// The act that a request would repeat if it were sent again.
 fn risk(flight: &Flight, outcome: &hecaton::Outcome) -> Risk {
     if flight.pending.has_acted() {
         Risk::HasActed
@@ -274,7 +274,7 @@ fn write(
     Ok(is_followed)
 }
 
-/// What is recorded of a request, whose body is stored.
+/// The record of a request whose body is stored.
 fn ending<'a>(
     sink: &mut Sink,
     keeper: &'a Keeper,

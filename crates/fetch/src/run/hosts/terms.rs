@@ -1,4 +1,4 @@
-//! What hosts are held to, and what is seen of the requests to them.
+//! The limits of hosts, and the counts of the requests to them.
 
 use std::time::{Duration, Instant};
 

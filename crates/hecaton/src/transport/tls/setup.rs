@@ -44,7 +44,7 @@ pub(super) struct Loaded {
     pub server: ClientConfig,
     /// The pins and the client's certificate are not for proxies.
     pub proxy: ClientConfig,
-    /// What verifies the certificates of servers.
+    /// The verifier of servers' certificates.
     pub verifier: Arc<Verifier>,
 }
 

@@ -1,4 +1,4 @@
-//! What several rules look at in the rounds of a row.
+//! Figures from the rounds of a row, for several rules.
 
 use hecaton_test_server::{Interval, Times};
 
