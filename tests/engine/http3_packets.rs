@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use hecaton::{Batch, Ending, Kind, Outcome, Phase, Reason, Request};
+use hecaton::{Batch, Config, Ending, Kind, Outcome, Phase, Reason, Request};
 use quinn::{ConnectionId, ConnectionIdGenerator, EndpointConfig, IdleTimeout, VarInt};
 use ring::hmac::{HMAC_SHA256, Key};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -43,6 +43,20 @@ fn a_retry_packet_is_followed() {
     assert_eq!(endings(&outcome), [Ending::Status(200)]);
     assert_eq!(&outcome.unwrap().body()[..], b"100000");
     assert_eq!(world.peer.connections(), 1);
+}
+
+#[test]
+fn lost_packets_of_the_handshake_are_sent_again() {
+    for count in 1..=3 {
+        let patient = |config: &mut Config| config.connect_timeout = config.timeout;
+        let world = World3::of(Peer::start(), patient);
+        let way = Lossy::without_losses(address(&world.peer));
+        way.lose(count);
+        let outcome = world.send(along(&way, "POST", "/"));
+        assert_eq!(endings(&outcome), [Ending::Status(200)], "{count}");
+        assert_eq!(world.peer.connections(), 1);
+        assert_eq!(way.stop().lost, count as u64);
+    }
 }
 
 /// A server that replies to the first packet with the versions that it supports (RFC 9000 §17.2.1), and to no other.

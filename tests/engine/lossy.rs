@@ -38,6 +38,8 @@ struct Course {
     clients: usize,
     /// How many of them, from the first, send and get nothing any more.
     dead: usize,
+    /// How many of the next datagrams are lost, whoever sends them.
+    to_lose: usize,
 }
 
 /// Counts of the datagrams of both directions, by fate.
@@ -78,6 +80,11 @@ impl Lossy {
         course.dead = course.clients;
     }
 
+    /// Loses so many of the next datagrams.
+    pub fn lose(&self, count: usize) {
+        self.course.lock().unwrap().to_lose = count;
+    }
+
     /// From now on, this is the server.
     pub fn lead_to(&self, server: SocketAddr) {
         self.course.lock().unwrap().server = server;
@@ -88,6 +95,7 @@ impl Lossy {
             server,
             clients: 0,
             dead: 0,
+            to_lose: 0,
         };
         let course = Arc::new(Mutex::new(course));
         let theirs = course.clone();
@@ -206,11 +214,13 @@ async fn to_client(
 
 impl Way {
     fn pass(&mut self, passing: Passing) {
-        let course = self.course.lock().unwrap();
-        let (server, is_dead) = (course.server, passing.client < course.dead);
+        let mut course = self.course.lock().unwrap();
+        let is_lost = course.to_lose > 0 || passing.client < course.dead;
+        course.to_lose = course.to_lose.saturating_sub(1);
+        let server = course.server;
         drop(course);
         self.counts.sent += 1;
-        if is_dead {
+        if is_lost {
             self.counts.lost += 1;
             return;
         }
