@@ -41,6 +41,13 @@ class FaradayClientsTest < FaradayTest
     Faraday.new("http://h") { |faraday| faraday.adapter taken, timout: 1 }.app
   end
 
+  def test_a_time_that_is_none_is_refused_by_the_name_that_it_was_given
+    %i[open_timeout read_timeout write_timeout].each do |name|
+      error = assert_raises(Faraday::Error) { connection("http://h", request: { name => "1" }).get("/") }
+      assert_match(/\Arequest: #{name}: "1" is not a time in seconds/, error.message)
+    end
+  end
+
   def test_their_number_is_bounded_and_one_that_is_dropped_is_not_used_again
     server = numbering
     conn = connection(server.url, request: { open_timeout: 999 })

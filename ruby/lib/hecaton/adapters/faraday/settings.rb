@@ -89,10 +89,18 @@ class Faraday::Adapter::Hecaton
 
     # If the request or the adapter has a total timeout, phases without a limit of their own get none.
     def times(request)
+      PHASES.each_value { |name| seconds(name, request[name]) }
       other = PHASE unless request.timeout || @options[:timeout]
       times = PHASES.to_h { |phase, own| [phase, request[own] || @options[phase] || other] }
       times[:connect_timeout] ||= NEVER
       times
+    end
+
+    # Refuses what is no time by the name that the program gave it.
+    def seconds(name, value)
+      ::Hecaton::Client.seconds(value, "request: #{name}")
+    rescue ArgumentError => error
+      Errors.refuse(error.message)
     end
 
     def proxy_url(proxy)
