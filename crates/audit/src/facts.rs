@@ -339,9 +339,9 @@ fn claims(reported: &Reported) -> Vec<(&'static str, Fact)> {
             ("error", text(class)),
             ("text", text(words)),
         ],
-        Reported::Unsupported { what: words } | Reported::Nothing { why: words } => {
-            vec![("text", text(words))]
-        }
+        Reported::Unsupported { what: words }
+        | Reported::Nothing { why: words }
+        | Reported::Broken { why: words } => vec![("text", text(words))],
     }
 }
 
@@ -353,6 +353,7 @@ fn outcome(reported: Option<&Reported>) -> &'static str {
         Some(Reported::Several { .. }) => "both",
         Some(Reported::Unsupported { .. }) => "unsupported",
         Some(Reported::Nothing { .. }) => "nothing",
+        Some(Reported::Broken { .. }) => "broken",
         None => "unknown",
     }
 }

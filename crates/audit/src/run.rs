@@ -47,6 +47,13 @@ pub struct Run {
 }
 
 impl Run {
+    /// Whether the driver failed, so that nothing is known of the client.
+    fn is_broken(&self) -> bool {
+        self.reported
+            .iter()
+            .any(|reported| matches!(reported, Reported::Broken { .. }))
+    }
+
     /// Forgets what was said and seen.
     pub fn empty(&mut self) {
         (self.calls, self.reported) = (Vec::new(), Vec::new());
@@ -125,18 +132,16 @@ pub fn audit(case: &Case, subject: &mut dyn Subject, runs: usize) -> Result<Find
     for _ in 0..runs.max(1) {
         done.push(once(case, subject, TO_NOTICE)?);
         // A call that the client cannot make is not tried again.
-        if done[0].verdict == Verdict::Unsupported {
+        if done[0].verdict == Verdict::Unsupported || done.last().is_some_and(Run::is_broken) {
             break;
         }
     }
     let verdicts: Vec<Verdict> = done.iter().map(|run| run.verdict).collect();
     let same = verdicts.iter().all(|verdict| *verdict == verdicts[0]);
-    let shown = done
-        .iter()
-        .position(|run| run.verdict.is_finding())
-        .unwrap_or(0);
-    let run = done.swap_remove(shown);
-    let (verdict, says) = match same {
+    let broken = done.iter().position(Run::is_broken);
+    let found = || done.iter().position(|run| run.verdict.is_finding());
+    let run = done.swap_remove(broken.or_else(found).unwrap_or(0));
+    let (verdict, says) = match same || broken.is_some() {
         true => (run.verdict, run.says.clone()),
         false => (Verdict::Inconclusive, split(&verdicts)),
     };
@@ -168,7 +173,7 @@ struct Made {
     waited: Vec<Duration>,
 }
 
-/// Makes the calls of a case in their order, until the client does not support one.
+/// Makes the calls of a case in their order, until the client does not support one, or its driver fails.
 fn make_calls(
     case: &Case,
     subject: &mut dyn Subject,
@@ -195,12 +200,15 @@ fn make_calls(
         if call.down {
             server.come_up()?;
         }
-        let refused = matches!(reply, Reported::Unsupported { .. });
+        let ends = matches!(
+            reply,
+            Reported::Unsupported { .. } | Reported::Broken { .. }
+        );
         // Reports need not show megabytes.
         options.body = options.body.map(|body| body.chars().take(SHOWN).collect());
         made.calls.push(options);
         made.reported.push(reply);
-        if refused {
+        if ends {
             break;
         }
     }
@@ -331,15 +339,19 @@ pub(crate) fn shows_nothing(
 
 /// The verdict of a run, and its sentence.
 fn judge(case: &Case, log: &Log, reported: &[Reported], facts: &Facts) -> (Verdict, String) {
-    let unsupported = reported.iter().find_map(|reported| match reported {
-        Reported::Unsupported { what } => Some(what),
-        _ => None,
-    });
-    if let Some(what) = unsupported {
-        return (
+    let not_made = reported.iter().find_map(|reported| match reported {
+        Reported::Unsupported { what } => Some((
             Verdict::Unsupported,
             format!("The client does not support `{what}`."),
-        );
+        )),
+        Reported::Broken { why } => Some((
+            Verdict::SetupFailed,
+            format!("Nothing is known of the client: {why}."),
+        )),
+        _ => None,
+    });
+    if let Some(verdict) = not_made {
+        return verdict;
     }
     let missing = case.require.iter().find(|it| !it.holds(facts));
     let was_made = case.calls.iter().zip(reported).any(|(call, _)| call.fault);
@@ -354,12 +366,11 @@ fn judge(case: &Case, log: &Log, reported: &[Reported], facts: &Facts) -> (Verdi
             return (outcome.verdict, filled(&outcome.says, facts));
         }
     }
-    let shown = facts.iter().map(|(name, fact)| format!("{name}={fact}"));
-    let shown = shown.collect::<Vec<_>>().join(", ");
-    (
-        Verdict::Inconclusive,
-        format!("No outcome of the case holds: {shown}."),
-    )
+    let claims = case.calls.iter().zip(reported);
+    let claims = claims.map(|(call, reported)| format!("`{}`: {reported}", call.name));
+    let claims = claims.collect::<Vec<_>>().join("; ");
+    let says = format!("No outcome of the case holds. The client's claims: {claims}.");
+    (Verdict::Inconclusive, says)
 }
 
 /// A false claim about time: a call that took longer than until its reply came, or a response that was there before the server had begun

@@ -101,21 +101,44 @@ pub enum Reported {
         /// The word that it refused.
         what: String,
     },
-    /// Nothing: the driver did not reply.
+    /// Nothing: the driver did not reply in time, as when the client hangs.
     Nothing {
-        /// Why.
+        /// What its process did.
+        why: String,
+    },
+    /// The driver ended or sent something else than a reply, so nothing is known of the client.
+    Broken {
+        /// How.
         why: String,
     },
 }
 
 impl Reported {
+    /// What a failed call says of the client.
+    fn of_problem(problem: &Problem, why: String) -> Reported {
+        match problem {
+            Problem::Refused(kind, what) if kind == "unsupported" => {
+                Reported::Unsupported { what: what.clone() }
+            }
+            Problem::Late(..) => Reported::Nothing { why },
+            Problem::Refused(..)
+            | Problem::NotStarted(_)
+            | Problem::EndedAtStart(_)
+            | Problem::Ended(_)
+            | Problem::Rubbish(..)
+            | Problem::HoldsTooMany(_) => Reported::Broken { why },
+        }
+    }
+
     /// The time that the call took, as the driver claims.
     pub(crate) fn ms(&self) -> Option<u64> {
         match self {
             Reported::Response { ms, .. }
             | Reported::Error { ms, .. }
             | Reported::Several { ms, .. } => Some(*ms),
-            Reported::Unsupported { .. } | Reported::Nothing { .. } => None,
+            Reported::Unsupported { .. } | Reported::Nothing { .. } | Reported::Broken { .. } => {
+                None
+            }
         }
     }
 }
@@ -139,7 +162,7 @@ impl fmt::Display for Reported {
                 write!(f, "{responses} and {errors} after {ms} ms {class} {text}")
             }
             Reported::Unsupported { what } => write!(f, "not supported: {what}"),
-            Reported::Nothing { why } => write!(f, "nothing: {why}"),
+            Reported::Nothing { why } | Reported::Broken { why } => write!(f, "nothing: {why}"),
         }
     }
 }
@@ -183,22 +206,21 @@ impl Subject for Driver {
             needs: call.needs.join(","),
         };
         match self.call(&line) {
-            Ok(reply) => Ok(reported(reply)),
-            Err(error) => match error
-                .downcast_ref()
-                .map(|error: &DriverError| &error.problem)
-            {
-                Some(Problem::Refused(kind, what)) if kind == "unsupported" => {
-                    Ok(Reported::Unsupported { what: what.clone() })
-                }
-                Some(Problem::Refused(_, what)) => Ok(Reported::Nothing { why: what.clone() }),
+            Ok(reply) => Ok(reported(reply, call)),
+            // The driver goes on after a refusal alone.
+            Err(error) => match error.downcast_ref::<DriverError>() {
+                Some(DriverError {
+                    problem: problem @ Problem::Refused(..),
+                    ..
+                }) => Ok(Reported::of_problem(problem, format!("{error:#}"))),
                 _ => Err(error),
             },
         }
     }
 }
 
-fn reported(reply: CallReply) -> Reported {
+/// The outcome that a reply claims. Only the reply to a call that closes the client has no figures.
+fn reported(reply: CallReply, call: &CallOptions) -> Reported {
     if let Some(responses) = reply.responses {
         return Reported::Several {
             responses,
@@ -213,6 +235,10 @@ fn reported(reply: CallReply) -> Reported {
             class,
             text: reply.text,
             ms: reply.ms,
+        },
+        None if reply.status == 0 && call.by.as_deref() != Some("close") => Reported::Broken {
+            why: "the driver replied to `call` with neither `status`, `class` nor `responses`"
+                .into(),
         },
         None => Reported::Response {
             status: reply.status,
@@ -336,8 +362,10 @@ impl Subject for Process {
                     "{} broke {MOST_BREAKS} times in a row: {error:#}",
                     self.manifest.client
                 );
-                Ok(Reported::Nothing {
-                    why: format!("{error:#}"),
+                let why = format!("{error:#}");
+                Ok(match error.downcast_ref::<DriverError>() {
+                    Some(error) => Reported::of_problem(&error.problem, why),
+                    None => Reported::Broken { why },
                 })
             }
             reported => {
@@ -345,5 +373,62 @@ impl Subject for Process {
                 reported
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn a_late_driver_tells_of_its_client_and_a_broken_one_does_not() {
+        let refused = |kind: &str| Problem::Refused(kind.into(), "what".into());
+        let ended = || "exit status: 7".to_owned();
+        let why = || "why".to_owned();
+        let broken = || Reported::Broken { why: why() };
+        let table = [
+            (
+                Problem::Late(PATIENCE, "waits"),
+                Reported::Nothing { why: why() },
+            ),
+            (
+                refused("unsupported"),
+                Reported::Unsupported {
+                    what: "what".into(),
+                },
+            ),
+            (refused("other"), broken()),
+            (
+                Problem::NotStarted(io::ErrorKind::NotFound.into()),
+                broken(),
+            ),
+            (Problem::EndedAtStart(ended()), broken()),
+            (Problem::Ended(ended()), broken()),
+            (
+                Problem::Rubbish("debug".into(), "not a reply".into()),
+                broken(),
+            ),
+            (Problem::HoldsTooMany(1), broken()),
+        ];
+        for (problem, expected) in table {
+            assert_eq!(Reported::of_problem(&problem, why()), expected);
+        }
+    }
+
+    #[test]
+    fn a_reply_without_an_outcome_is_none() {
+        let empty: CallReply = serde_json::from_str(r#"{"ms":1}"#).unwrap();
+        let call = CallOptions::default();
+        assert!(matches!(
+            reported(empty.clone(), &call),
+            Reported::Broken { .. }
+        ));
+        let close = CallOptions {
+            by: Some("close".into()),
+            ..call
+        };
+        assert!(matches!(reported(empty, &close), Reported::Response { .. }));
     }
 }

@@ -23,12 +23,15 @@ pub enum Verdict {
     /// Runs differ, or no outcome of the case holds.
     Inconclusive,
     /// The fault of the case was not applied.
+    #[serde(alias = "setup failed")]
     SetupFailed,
     /// The case supposes something that this client does not do.
+    #[serde(alias = "not applicable")]
     NotApplicable,
     /// The client cannot make this call.
     Unsupported,
     /// It is known, but not published.
+    #[serde(alias = "left out")]
     LeftOut,
 }
 

@@ -47,6 +47,7 @@ impl Audited {
                 let first = text.split("\\n").next().unwrap_or_default();
                 Some(format!("; its call said {class}: {first}"))
             }
+            Reported::Nothing { why } | Reported::Broken { why } => Some(format!("; {why}")),
             _ => None,
         });
         let (client, error) = (&self.client, error.unwrap_or_default());

@@ -99,9 +99,12 @@ impl Expectations {
         };
         let (listed, why) = (expected.verdict, &expected.why);
         let direction = Direction::of(Some(listed), Some(*verdict));
-        let todo = match is_listed(finding) {
-            true => format!("write `{verdict}` in the file if that is right"),
-            false => "take it out of the file".to_owned(),
+        let todo = match verdict {
+            Verdict::Inconclusive => {
+                "leave the case out of the audit if the client differs each time".to_owned()
+            }
+            _ if is_listed(finding) => format!("write `{verdict}` in the file if that is right"),
+            _ => "take it out of the file".to_owned(),
         };
         Some(format!(
             "{id} is {direction}: `{verdict}`, and the file expects `{listed}` ({why}); {todo}"

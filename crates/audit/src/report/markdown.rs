@@ -2,43 +2,60 @@
 
 use std::fmt::Write;
 
-use super::Audited;
 use super::tables::beginning;
+use super::{Audited, Expectations};
 use crate::case::{Case, Verdict};
 
-/// A page: findings first, the worst on top, then a matrix of clients by cases.
-pub fn markdown(clients: &[Audited]) -> String {
+/// A page: findings first, the worst on top, then a matrix of clients by cases. For a client with expectations, it begins
+/// with what differs from them.
+pub fn markdown(clients: &[Audited], expectations: &[&Expectations]) -> String {
     let mut out = String::from("# Audit\n");
     for client in clients {
-        let _ = write!(
-            out,
-            "\n## {} {}\n\n{}.\n{}\n",
-            client.client,
-            client.version,
-            client.sum(),
-            client.tried()
-        );
-        let bad = Verdict::ALL
-            .into_iter()
-            .filter(|verdict| verdict.is_finding());
-        let bad: Vec<_> = bad.flat_map(|verdict| client.of(verdict)).collect();
-        if !bad.is_empty() {
-            out.push_str(
-                "\n| verdict | case | harm | finding | rule |\n| --- | --- | --- | --- | --- |\n",
+        let (name, version) = (&client.client, &client.version);
+        let (sum, tried) = (client.sum(), client.tried());
+        let _ = write!(out, "\n## {name} {version}\n\n{sum}.\n{tried}\n");
+        let expected = expectations.iter().find(|one| one.client == *name);
+        if let Some(expected) = expected {
+            differences(
+                &mut out,
+                &expected.differences(std::slice::from_ref(client)),
             );
         }
-        for finding in bad {
-            let (verdict, harm) = (finding.verdict, finding.severity);
-            let (code, id, rule) = (&finding.code, &finding.id, &finding.rfc);
-            let says = cell(&finding.says);
-            let _ = writeln!(
-                out,
-                "| {verdict} | {code} {id} | {harm} | {says} | {rule} |"
-            );
-        }
+        findings(&mut out, client);
     }
     out.push_str(&matrix(clients));
     out
+}
+
+fn differences(out: &mut String, all: &[String]) {
+    if all.is_empty() {
+        out.push_str("All of it is as the file of expectations says.\n");
+        return;
+    }
+    out.push_str("\nWhat differs from the file of expectations:\n\n");
+    for one in all {
+        let _ = writeln!(out, "- {}", cell(one));
+    }
+}
+
+fn findings(out: &mut String, client: &Audited) {
+    let bad = Verdict::ALL
+        .into_iter()
+        .filter(|verdict| verdict.is_finding());
+    let bad: Vec<_> = bad.flat_map(|verdict| client.of(verdict)).collect();
+    if !bad.is_empty() {
+        out.push_str("\n| verdict | case | the server | finding | harm | rule |\n");
+        out.push_str("| --- | --- | --- | --- | --- | --- |\n");
+    }
+    for finding in bad {
+        let (verdict, harm) = (finding.verdict, finding.severity);
+        let (code, id, rule) = (&finding.code, &finding.id, &finding.rfc);
+        let (title, says) = (cell(&finding.title), cell(&finding.says));
+        let _ = writeln!(
+            out,
+            "| {verdict} | {code} {id} | {title} | {says} | {harm} | {rule} |"
+        );
+    }
 }
 
 /// Clients by cases, a letter each.

@@ -18,6 +18,9 @@ pub(super) fn summary(clients: &[Audited]) -> String {
             "<p>Nothing: no client broke a rule, did harm, or differed from what it claims.</p>",
         );
     }
+    if !found.is_empty() {
+        out.push_str("<p class=\"soft\">The command under each shows it again; a driver of your own needs its <code>--drivers</code> too.</p>");
+    }
     out.push_str("<ol class=\"found\">");
     for (client, finding) in found {
         line(&mut out, client, finding, clients.len() > 1);

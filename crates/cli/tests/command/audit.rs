@@ -549,6 +549,58 @@ fn a_client_that_breaks_is_named_and_the_others_go_on() {
     assert_eq!(names, ["works", "works-too"]);
 }
 
+/// Its verdict would be about the driver, not about the client.
+#[test]
+fn a_driver_that_ends_in_one_case_says_nothing_of_its_client() {
+    let temporary = tempfile::tempdir().unwrap();
+    let mut command = project_of(temporary.path());
+    let ends_at_the_second = "$calls = $calls.to_i + 1; exit!(7) if $calls == 2; \
+         [Net::HTTP.get_response(URI(call.url)).code.to_i, '']";
+    driver(
+        &temporary.path().join("clients"),
+        "ends",
+        ends_at_the_second,
+    );
+    let file = temporary.path().join("expected");
+    write(&file, "client = 'ends'").unwrap();
+    let out = temporary.path().join("out");
+    command.args(["audit", "ends", "--runs", "1", "--case", "fr01,fr17"]);
+    command.arg("--expect").arg(&file).arg("--out").arg(&out);
+    let ended = command.output().unwrap();
+    let shown = text(&ended);
+    assert_eq!(ended.status.code(), Some(3), "{shown}");
+    let report = read_to_string(out.join("report.md")).unwrap();
+    let junit = read_to_string(out.join("junit.xml")).unwrap();
+    for document in [&shown, &report, &junit] {
+        for says in [
+            "setup failed",
+            "Nothing is known of the client",
+            "ended (exit status: 7) during `call`",
+        ] {
+            assert!(document.contains(says), "{document}");
+        }
+    }
+}
+
+#[test]
+fn a_folder_of_results_has_none_of_an_earlier_audit() {
+    let temporary = tempfile::tempdir().unwrap();
+    project_of(temporary.path());
+    let clients = temporary.path().join("clients");
+    driver(&clients, "changes", "[200, '']");
+    let out = temporary.path().join("out");
+    let audit = || {
+        let mut command = in_project_of(temporary.path());
+        command.args(["audit", "changes", "--runs", "1", "--case", "fr01", "--out"]);
+        command.arg(&out).output().unwrap()
+    };
+    audit();
+    assert!(out.join("junit.xml").is_file());
+    write(clients.join("changes.rb"), "exit!(3)").unwrap();
+    assert_eq!(audit().status.code(), Some(1));
+    assert!(!out.join("junit.xml").exists() && !out.join("run.json").exists());
+}
+
 #[test]
 fn an_audit_that_could_not_be_made_is_not_a_finding() {
     let temporary = tempfile::tempdir().unwrap();

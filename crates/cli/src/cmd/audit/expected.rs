@@ -32,7 +32,7 @@ impl Expected<'_> {
         }
         let mut manifests = subjects.manifests.iter();
         match manifests.find(|manifest| manifest.client == client) {
-            Some(manifest) => receipt(manifest).map(drop).map_err(usage),
+            Some(manifest) => Ok(receipt(manifest).map(drop)?),
             None => Ok(()),
         }
     }

@@ -89,6 +89,15 @@ pub struct Arguments {
     sin: Option<String>,
 }
 
+/// The files of `--out`.
+const FILES: [&str; 5] = [
+    "run.json",
+    "report.html",
+    "report.md",
+    "report.csv",
+    "junit.xml",
+];
+
 /// How findings are printed.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Format {
@@ -189,7 +198,11 @@ fn check_places(arguments: &Arguments) -> Result<()> {
     if let Some(folder) = &arguments.out {
         // If the folder cannot be made, neither can the file.
         let _ = std::fs::create_dir_all(folder);
-        check_writable("--out", &folder.join("run.json"))?;
+        check_writable("--out", &folder.join(FILES[0]))?;
+        // If the audit cannot be made, the folder has none of an earlier one.
+        for name in FILES {
+            let _ = std::fs::remove_file(folder.join(name));
+        }
     }
     Ok(())
 }
@@ -329,7 +342,7 @@ fn own_client(name: &str, arguments: &Arguments, cases: &Catalogue) -> Result<Cl
 fn print(arguments: &Arguments, audited: &[Audited], expectations: &[&Expectations]) -> Result<()> {
     let text = match arguments.format {
         Format::Text => return Ok(()),
-        Format::Markdown => markdown(audited),
+        Format::Markdown => markdown(audited, expectations),
         Format::Json => serde_json::to_string_pretty(audited)?,
         Format::Csv => csv(audited),
         Format::Junit => junit(audited, expectations),
@@ -340,17 +353,14 @@ fn print(arguments: &Arguments, audited: &[Audited], expectations: &[&Expectatio
 
 fn write(folder: &Path, audited: &[Audited], expectations: &[&Expectations]) -> Result<()> {
     let fingerprint = Fingerprint::load(&Project::find()?)?;
-    let files = [
-        ("run.json", serde_json::to_string_pretty(audited)?),
-        (
-            "report.html",
-            html(audited, &fingerprint, home(folder).as_deref()),
-        ),
-        ("report.md", markdown(audited)),
-        ("report.csv", csv(audited)),
-        ("junit.xml", junit(audited, expectations)),
+    let texts = [
+        serde_json::to_string_pretty(audited)?,
+        html(audited, &fingerprint, home(folder).as_deref()),
+        markdown(audited, expectations),
+        csv(audited),
+        junit(audited, expectations),
     ];
-    for (name, text) in files {
+    for (name, text) in FILES.into_iter().zip(texts) {
         let path = folder.join(name);
         std::fs::write(&path, text)
             .with_context(|| format!("{} cannot be written", path.display()))?;
