@@ -63,6 +63,8 @@ class BadSettingTest < ServerTest
       -> { client.with(redirect: 1) } => "unknown keyword: :redirect; did you mean redirects?",
       -> { client.get(url("/r/1"), timout: 1) } => /\Aunknown keyword: :timout; did you mean timeout\? \(a request has headers, /,
       -> { Hecaton::Client.new(timout: 1) } => "unknown keyword: :timout; did you mean timeout?",
+      -> { Hecaton::Client.open(timout: 1) } => "unknown keyword: :timout; did you mean timeout?",
+      -> { Hecaton::Client.open } => "missing keyword: :timeout",
       -> { Hecaton::Client.new(headers: {}) } => "missing keyword: :timeout",
       -> { Hecaton.get(url("/r/1"), timout: 1) } => /\Aunknown keyword: :timout; did you mean timeout\? \(a request has/,
       -> { client(open_timeout: 1) } => "unknown keyword: :open_timeout; did you mean connect_timeout?",

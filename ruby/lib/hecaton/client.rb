@@ -11,8 +11,8 @@ module Hecaton
 
     # Makes a client with these settings, yields it, closes it when the block is left, and returns what the block does.
     # Without a block it returns the client.
-    def self.open(timeout:, **settings)
-      client = new(timeout: timeout, **settings)
+    def self.open(**settings)
+      client = new(**settings)
       block_given? ? yield(client) : client
     ensure
       client&.close if block_given?
