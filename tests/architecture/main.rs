@@ -92,7 +92,7 @@ const CRATES: [Crate; 7] = [
         for_all: "",
         links: "hecaton-audit hecaton-fetch hecaton-lab hecaton-test-server",
         tests_link: "",
-        largest_circle: 7,
+        largest_circle: 4,
         least_imports: 20,
     },
     Crate {

@@ -10,7 +10,7 @@ use hecaton_lab::run::{Interrupted, allow_descriptors, receipt};
 use hecaton_lab::spec::{BASELINE_LOADER, Catalogue, Manifest};
 
 use super::each::{How, check_each};
-use super::promise::{Check, PROMISES, Promise};
+use super::promise::{Check, PROMISES, Promise, promises};
 use crate::cmd::session::plural;
 use crate::stop;
 
@@ -84,7 +84,7 @@ fn failures(check: &Check<'_>) -> Result<usize> {
         return Ok(1);
     }
     let mut failed = 0;
-    for promise in &check.promises()?[1..] {
+    for promise in &promises(check)?[1..] {
         // A faulty driver fails again. A failure because the machine stood still hardly repeats.
         failed += usize::from(!is_kept(check, *promise, 2)?);
     }

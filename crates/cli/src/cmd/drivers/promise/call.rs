@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use hecaton_lab::run::{Call, CallReply, DriverError, Problem};
 
-use super::Check;
+use super::check::Check;
 use super::commands::server;
 use super::failure::is_unsupported;
 

@@ -6,10 +6,10 @@ use hecaton_lab::run::{Files, ID_PREFIX, Prepare, Verify};
 use hecaton_lab::spec::{Extras, Skill, Target};
 use serde_json::json;
 
+use super::check::{Check, DriverProcess};
 use super::commands::{FIRST, go, to};
 use super::recorder::{Recorded, Recorder};
 use super::work::all_done;
-use super::{Check, DriverProcess};
 
 /// Requests of a round: as many of each that takes turns.
 const COUNT: u64 = 30;

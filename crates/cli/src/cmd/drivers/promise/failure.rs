@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use hecaton_lab::run::{Claim, Driver, DriverError, Prepare, Problem, Verify};
 use hecaton_test_server::{ClosedPort, Delay, RoundSpec};
 
-use super::Check;
+use super::check::Check;
 use super::commands::{go, page, server, to};
 
 /// The time limit that is tried. Some clients know only whole seconds.

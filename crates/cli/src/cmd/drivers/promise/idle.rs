@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Result, bail, ensure};
 use hecaton_lab::run::{Driver, Verify};
 
-use super::Check;
+use super::check::Check;
 use super::commands::{go, page, server, to};
 
 /// Most times that a driver is watched. A just-in-time compiler may still be at work after the first requests.

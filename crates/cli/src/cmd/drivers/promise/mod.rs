@@ -1,7 +1,7 @@
-//! The promises that a driver must keep, one function each. One process is used as long as it keeps them; then comes
-//! a new one.
+//! The promises that a driver must keep, one function each.
 
 mod call;
+mod check;
 mod commands;
 mod each_request;
 mod failure;
@@ -11,16 +11,11 @@ mod recorder;
 mod secure;
 mod work;
 
-use std::cell::Cell;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
-
 use anyhow::{Result, ensure};
 use hecaton_lab::plan::Load;
-use hecaton_lab::run::{Claim, Driver, Go, Hello, Limits, Prepare, Verify, choose_cores, new_log};
-use hecaton_lab::spec::{Ability, Approach, Manifest};
+use hecaton_lab::run::Verify;
+
+pub use check::Check;
 
 use call::{makes_a_call, refuses_unknown_words};
 use each_request::{gives_ids, takes_turns};
@@ -165,134 +160,12 @@ pub const AUDIT_PROMISES: [Promise; 7] = [
     PROMISES[PROMISES.len() - 1],
 ];
 
-/// The tools of a check.
-pub struct Check<'a> {
-    /// The client.
-    pub manifest: &'a Manifest,
-    /// How long the driver may be late.
-    pub patience: Duration,
-    /// Whether the driver runs as the own user.
-    pub trusted: bool,
-    /// Becomes true when the check should end.
-    pub stop: Arc<AtomicBool>,
-    /// Folder for the error output of each process.
-    pub logs: PathBuf,
-    /// The process that kept every promise so far.
-    pub process: Cell<Option<DriverProcess>>,
-}
-
-/// A process of the driver.
-pub struct DriverProcess {
-    driver: Driver,
-    /// What it said.
-    hello: Hello,
-    /// Whether it has been busy before.
-    warm: bool,
-}
-
-impl Check<'_> {
-    /// The promises that its driver must keep. It has kept the first: it has said hello.
-    pub fn promises(&self) -> Result<&'static [Promise]> {
-        let is_for_audits = self.with_process(|process| Ok(process.hello.is_for_audits()))?;
-        Ok(match is_for_audits {
-            true => &AUDIT_PROMISES,
-            false if self.is_reference() => &REFERENCE_PROMISES,
-            false => &PROMISES,
-        })
-    }
-
-    /// Tries one promise; a process that breaks one is not used again.
-    pub fn holds(&self, promise: fn(&Check<'_>) -> Result<()>) -> Result<()> {
-        promise(self).inspect_err(|_| drop(self.process.take()))
-    }
-
-    /// Runs `act` with the process that kept every promise so far, or with a new one.
-    fn with_process<T>(&self, act: impl FnOnce(&mut DriverProcess) -> Result<T>) -> Result<T> {
-        let mut process = self.take()?;
-        let result = act(&mut process)?;
-        self.process.set(Some(process));
-        Ok(result)
-    }
-
-    /// The process that kept every promise so far, for good, or a new one.
-    fn take(&self) -> Result<DriverProcess> {
-        match self.process.take() {
-            Some(process) => Ok(process),
-            None => self.start(),
-        }
-    }
-
-    /// A new process, which has said hello.
-    fn start(&self) -> Result<DriverProcess> {
-        let mut driver = Driver::start(
-            self.manifest,
-            choose_cores().map(|pinning| pinning.client_core),
-            &new_log(&self.logs, &self.manifest.client),
-            self.patience,
-            self.stop.clone(),
-            self.trusted,
-            Limits::of(1),
-        )?;
-        let hello = driver.hello()?;
-        self.check_hello(&hello)?;
-        Ok(DriverProcess {
-            driver,
-            hello,
-            warm: false,
-        })
-    }
-
-    /// Refuses a hello that contradicts itself or the manifest.
-    fn check_hello(&self, hello: &Hello) -> Result<()> {
-        if hello.is_for_audits() {
-            return Ok(());
-        }
-        ensure!(
-            hello.max_concurrency >= 1,
-            "max_concurrency is {}",
-            hello.max_concurrency
-        );
-        ensure!(
-            !hello.methods.is_empty() && !hello.models.is_empty(),
-            "methods or models are empty, and so are calls"
-        );
-        let least = if self.is_reference() {
-            Verify::None
-        } else {
-            Verify::Tail
-        };
-        ensure!(
-            hello.verify.contains(&least),
-            "verify does not contain `{least}`"
-        );
-        ensure!(
-            hello.keepalive.contains(&true) == self.manifest.can.contains(&Ability::KeepAlive),
-            "its hello and its manifest do not agree whether it keeps connections"
-        );
-        ensure!(
-            hello.tls == self.manifest.can.contains(&Ability::Tls),
-            "its hello and its manifest disagree about https"
-        );
-        Ok(())
-    }
-
-    /// Whether it is a load generator, of which nothing can be verified.
-    fn is_reference(&self) -> bool {
-        self.manifest.approach == Approach::Reference
-    }
-
-    /// Sends `prepare`, with connections used as the client can.
-    fn prepare(&self, driver: &mut Driver, prepare: &Prepare) -> Result<()> {
-        let keepalive = self.manifest.can.contains(&Ability::KeepAlive);
-        driver.prepare(&Prepare {
-            keepalive,
-            ..prepare.clone()
-        })
-    }
-
-    /// One round outside the usual: prepare, then go.
-    fn round(&self, driver: &mut Driver, prepare: &Prepare, go: Go) -> Result<Claim> {
-        self.prepare(driver, prepare)?;
-        Ok(driver.go(go, Duration::from_secs(1))?.0)
-    }
+/// The promises that a driver must keep. It has kept the first: it has said hello.
+pub fn promises(check: &Check<'_>) -> Result<&'static [Promise]> {
+    let is_for_audits = check.with_process(|process| Ok(process.hello.is_for_audits()))?;
+    Ok(match is_for_audits {
+        true => &AUDIT_PROMISES,
+        false if check.is_reference() => &REFERENCE_PROMISES,
+        false => &PROMISES,
+    })
 }

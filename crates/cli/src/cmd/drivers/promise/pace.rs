@@ -9,7 +9,7 @@ use hecaton_lab::run::Round;
 use hecaton_lab::spec::Skill;
 use hecaton_test_server::Delay;
 
-use super::Check;
+use super::check::Check;
 use super::work::{BODIES, MOST, visit};
 
 /// A hundred requests a second, at equal distances and drawn by chance.

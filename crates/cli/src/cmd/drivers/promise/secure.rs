@@ -5,10 +5,10 @@ use hecaton_lab::plan::Load;
 use hecaton_lab::run::{Authorities, Prepare, Verify};
 use hecaton_test_server::{Certificate, Options, TestServer, Tls};
 
+use super::check::{Check, DriverProcess};
 use super::commands::to;
 use super::failure::fails_whole;
 use super::work::{MOST, keeps_in_flight};
-use super::{Check, DriverProcess};
 
 /// TLS works as plaintext HTTP does, and an untrusted server is refused. A client that does not verify certificates
 /// would also be faster.

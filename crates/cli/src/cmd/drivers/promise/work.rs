@@ -9,8 +9,8 @@ use hecaton_lab::run::{Claim, Go, Round, Runner, Servers, Verify, server_for};
 use hecaton_lab::spec::{Manifest, Pitfall, Sweep, Target};
 use hecaton_test_server::{Delay, RoundSpec, TestServer};
 
+use super::check::{Check, DriverProcess};
 use super::commands::{FIRST, go, page, server, to};
-use super::{Check, DriverProcess};
 
 /// Most requests in flight that are tried, if the driver can.
 pub(super) const MOST: usize = 7;
