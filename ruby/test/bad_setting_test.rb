@@ -76,7 +76,11 @@ class BadSettingTest < ServerTest
       -> { Hecaton::Client.new("timeout" => 1) } => 'unknown keyword: "timeout"; give it as a Symbol',
       -> { client.get(url("/r/1"), query: { a: 1 }) } => /\Aunknown keyword: :query; did you mean params\? \(a request has/,
       -> { client.get(url("/r/1"), open_timeout: 1) } =>
-        /\Aunknown keyword: :open_timeout; did you mean connect_timeout\? That is a setting of the client \(Client.new, with\)/,
+        /\Aunknown keyword: :open_timeout; did you mean connect_timeout\? That is a setting of the client, not of a request: Client.new\(connect_timeout: …\)\z/,
+      -> { client.get_all([url("/r/1")], concurency: 3) } =>
+        "unknown keyword: :concurency; did you mean concurrency? get_all, all and batch have it, not a request",
+      -> { client.get(url("/r/1"), connect_timeout: 1) } =>
+        "connect_timeout: is a setting of the client, not of a request: Client.new(connect_timeout: …)",
       -> { client.get(url("/r/1"), { a: 1 }) } => /\Aunknown keyword: :a; a Hash of parameters is params:, and one of data is json: or form:/,
       -> { client.post(url("/r/1"), "text") } => "the options are of class String: give keywords, such as params:, json:, form: or body:",
       -> { client.batch { |batch| batch.get(url("/r/1"), [1]) } } => /\Athe options are of class Array: give keywords/,

@@ -50,6 +50,7 @@ class UrlTest < ServerTest
   def test_what_is_no_url_gets_a_sentence
     { nil => /\AURL is nil: give a String or a URI\z/, "" => /\AURL is empty/, "example.org/x" => /has no scheme: begin it with/,
       "localhost:80/" => /has no scheme/, "/x" => /has no scheme/, :word => /has no scheme/, "ftp://host/" => /use http or https/,
+      "http:/users" => /has no host: write/, "HTTPS:" => /has no host: write/,
       "http://" => /URL/, "http://host/\r\nx: 1" => /0x0d/, "http://host/\xFF" => /percent-encode/ }.each do |bad, message|
       assert_match message, error_of(ArgumentError) { client.get(bad) }.message
     end

@@ -199,7 +199,7 @@ module Hecaton
     # For RequestBuilder: raises ArgumentError for an option that no request has.
     def self.refuse(name)
       if Settings::NAMES.include?(name)
-        raise ArgumentError, "#{name}: is a setting of the client, not of a request: Client.new(#{name}: …), or client.with(#{name}: …)"
+        raise ArgumentError, "#{name}: is a setting of the client, not of a request: #{where(name)}"
       end
 
       raise ArgumentError, "unknown keyword: #{name.inspect}#{meant(name)}"
@@ -210,14 +210,26 @@ module Hecaton
       raise ArgumentError, "the options are of class #{given.class}: give keywords, such as params:, json:, form: or body:"
     end
 
+    OF_MANY = %i[concurrency per_origin rate].freeze
+    private_constant :OF_MANY
+
+    # How a client gets a setting. A derived client shares those of connections.
+    private_class_method def self.where(name)
+      with = ", or client.with(#{name}: …)" unless Settings::OF_CONNECTIONS.include?(name.to_sym)
+      "Client.new(#{name}: …)#{with}"
+    end
+
     # A guess at the meaning of an option that no request has.
     private_class_method def self.meant(name)
       all = "(a request has #{Settings::OF_REQUESTS.join(", ")})"
       like = Suggestion.of(name, Settings::OF_REQUESTS)
       return "#{like} #{all}" unless like.empty?
 
-      of_client = Suggestion.of(name, Settings::NAMES)
-      return "#{of_client} That is a setting of the client (Client.new, with); get_all and batch have concurrency, per_origin and rate" unless of_client.empty?
+      own = Suggestion.of(name, OF_MANY)
+      return "#{own} get_all, all and batch have it, not a request" unless own.empty?
+
+      of_client = Suggestion.like(name.to_s, Settings::NAMES)
+      return "; did you mean #{of_client}? That is a setting of the client, not of a request: #{where(of_client)}" if of_client
 
       "; a Hash of parameters is params:, and one of data is json: or form: #{all}"
     end

@@ -5,6 +5,7 @@ module Hecaton
     # Names in other libraries, and the setting or option of Hecaton.
     ELSEWHERE = {
       "open_timeout" => :connect_timeout, "connection_timeout" => :connect_timeout, "write_timeout" => :send_timeout,
+      "headers_timeout" => :first_byte_timeout,
       "ssl_timeout" => :tls_timeout, "total_timeout" => :timeout, "request_timeout" => :timeout,
       "keep_alive_timeout" => :idle_timeout, "url" => :base_url, "base_uri" => :base_url, "prefix_url" => :base_url,
       "pool_size" => :per_origin, "follow_redirects" => :redirects, "followlocation" => :redirects,
@@ -56,6 +57,5 @@ module Hecaton
       like = DidYouMean::SpellChecker.new(dictionary: names.map(&:to_s) + other.keys).correct(unknown).first
       other.fetch(like, like)
     end
-    private_class_method :like
   end
 end

@@ -156,16 +156,18 @@ fn parse(url: &Bytes) -> Result<Destination, InvalidUrl> {
     destination(scheme, authority, target, url)
 }
 
-/// Names the missing scheme, because most URLs that the parser refuses lack one and the parser does not say so.
+/// Names what is missing, because most URLs that the parser refuses lack a scheme or a host and the parser does not say so.
 fn refused_by_parser(url: &[u8], why: &str) -> InvalidUrl {
-    let begins = memchr(b':', url).is_some_and(|colon| url[colon..].starts_with(b"://"));
-    match begins {
-        true => InvalidUrl::new(url, why),
-        false if url.is_empty() => {
-            InvalidUrl::new(url, "is empty: begin it with http:// or https://")
-        }
-        false => InvalidUrl::new(url, "has no scheme: begin it with http:// or https://"),
-    }
+    let colon = memchr(b':', url).unwrap_or(url.len());
+    let (scheme, rest) = url.split_at(colon);
+    let is_http = scheme.eq_ignore_ascii_case(b"http") || scheme.eq_ignore_ascii_case(b"https");
+    let says = match rest {
+        _ if url.is_empty() => "is empty: begin it with http:// or https://",
+        _ if rest.starts_with(b"://") => why,
+        [b':', ..] if is_http => "has no host: write // and the host after the scheme",
+        _ => "has no scheme: begin it with http:// or https://",
+    };
+    InvalidUrl::new(url, says)
 }
 
 /// The origin and `Host` header of a URL without user and password.
