@@ -355,8 +355,8 @@ fn judge(case: &Case, log: &Log, reported: &[Reported], facts: &Facts) -> (Verdi
     }
     let missing = case.require.iter().find(|it| !it.holds(facts));
     let was_made = case.calls.iter().zip(reported).any(|(call, _)| call.fault);
-    if let Some(verdict) = shows_nothing(case, log, missing, was_made) {
-        return verdict;
+    if let Some((verdict, says)) = shows_nothing(case, log, missing, was_made) {
+        return (verdict, says + &claim_of(verdict, reported));
     }
     for outcome in &case.outcomes {
         if outcome.when.iter().all(|condition| condition.holds(facts)) {
@@ -371,6 +371,18 @@ fn judge(case: &Case, log: &Log, reported: &[Reported], facts: &Facts) -> (Verdi
     let claims = claims.collect::<Vec<_>>().join("; ");
     let says = format!("No outcome of the case holds. The client's claims: {claims}.");
     (Verdict::Inconclusive, says)
+}
+
+/// What the caller saw where the fault was not applied: why the client sent nothing.
+fn claim_of(verdict: Verdict, reported: &[Reported]) -> String {
+    let error = reported.iter().find_map(|reported| match reported {
+        Reported::Error { .. } | Reported::Nothing { .. } => Some(reported.to_string()),
+        _ => None,
+    });
+    error
+        .filter(|_| verdict == Verdict::SetupFailed)
+        .map(|error| format!(" The call ended in {error}."))
+        .unwrap_or_default()
 }
 
 /// A false claim about time: a call that took longer than until its reply came, or a response that was there before the server had begun

@@ -56,6 +56,11 @@ impl Verdict {
         self <= Verdict::Mismatch
     }
 
+    /// Whether it must be listed where findings are expected: one of those, or a case that showed nothing.
+    pub fn is_listed(self) -> bool {
+        self.is_finding() || matches!(self, Verdict::Inconclusive | Verdict::SetupFailed)
+    }
+
     /// A number of results in words. A finding has a plural, as in `2 violations`; no other verdict has one, as
     /// in `2 pass`.
     pub fn counted(self, count: usize) -> String {

@@ -45,19 +45,29 @@ impl Expectations {
     }
 
     /// The expectations that hold for what was found. A case keeps its reason of `before`, if its verdict is the same;
-    /// other reasons are the sentences of what was found.
+    /// other reasons are the sentences of what was found. Cases that did not run stay as they were.
     pub fn of(audited: &Audited, before: Option<&Expectations>) -> Expectations {
         let before = before.filter(|before| before.client == audited.client);
         let reason = |finding: &Finding| before?.reason(finding).map(str::to_owned);
-        let found = audited.findings.iter().filter(|found| is_listed(found));
+        let found = audited
+            .findings
+            .iter()
+            .filter(|found| found.verdict.is_listed());
         let expected = found.map(|finding| Expected {
             case: finding.id.clone(),
             verdict: finding.verdict,
             why: reason(finding).unwrap_or_else(|| finding.says.clone()),
         });
+        let ran = |one: &Expected| {
+            let name = name_today(&one.case);
+            let of_it = |it: &Finding| name == it.id || name.eq_ignore_ascii_case(&it.code);
+            audited.findings.iter().any(of_it)
+        };
+        let others = before.into_iter().flat_map(|before| &before.all);
+        let others = others.filter(|one| !ran(one)).cloned();
         Expectations {
             client: audited.client.clone(),
-            all: expected.collect(),
+            all: expected.chain(others).collect(),
         }
     }
 
@@ -88,7 +98,7 @@ impl Expectations {
             id, verdict, says, ..
         } = finding;
         let expected = match self.entry(id, &finding.code) {
-            None if is_listed(finding) => {
+            None if verdict.is_listed() => {
                 return Some(format!(
                     "{id} is `{verdict}`, and the file does not list it: {says}"
                 ));
@@ -103,7 +113,7 @@ impl Expectations {
             Verdict::Inconclusive => {
                 "leave the case out of the audit if the client differs each time".to_owned()
             }
-            _ if is_listed(finding) => format!("write `{verdict}` in the file if that is right"),
+            _ if verdict.is_listed() => format!("write `{verdict}` in the file if that is right"),
             _ => "take it out of the file".to_owned(),
         };
         Some(format!(
@@ -134,10 +144,4 @@ impl Expectations {
             name == id || name.eq_ignore_ascii_case(code)
         })
     }
-}
-
-/// Whether a file of expectations must list a finding.
-fn is_listed(finding: &Finding) -> bool {
-    let verdict = finding.verdict;
-    verdict.is_finding() || matches!(verdict, Verdict::Inconclusive | Verdict::SetupFailed)
 }

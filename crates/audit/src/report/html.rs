@@ -71,7 +71,7 @@ fn found(clients: &[Audited]) -> String {
     let counts = Verdict::ALL.map(|verdict| (verdict, count(verdict)));
     let counts = counts.into_iter();
     let found: Vec<String> = counts
-        .filter(|(verdict, count)| verdict.is_finding() && *count > 0)
+        .filter(|(verdict, count)| verdict.is_listed() && *count > 0)
         .map(|(verdict, count)| verdict.counted(count).replacen(' ', "\u{a0}", 1))
         .collect();
     match found.as_slice() {

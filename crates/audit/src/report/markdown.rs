@@ -41,7 +41,7 @@ fn differences(out: &mut String, all: &[String]) {
 fn findings(out: &mut String, client: &Audited) {
     let bad = Verdict::ALL
         .into_iter()
-        .filter(|verdict| verdict.is_finding());
+        .filter(|verdict| verdict.is_listed());
     let bad: Vec<_> = bad.flat_map(|verdict| client.of(verdict)).collect();
     if !bad.is_empty() {
         out.push_str("\n| verdict | case | the server | finding | harm | rule |\n");

@@ -41,7 +41,7 @@ pub(super) fn summary(clients: &[Audited]) -> String {
 fn found(clients: &[Audited]) -> Vec<(&Audited, &Finding)> {
     let verdicts = Verdict::ALL
         .into_iter()
-        .filter(|verdict| verdict.is_finding());
+        .filter(|verdict| verdict.is_listed());
     let of = |verdict| {
         let each = clients.iter();
         let mut all: Vec<_> = each

@@ -320,6 +320,10 @@ fn what_was_found_can_be_written_as_what_is_expected() {
     let same = sinner(sin, temporary.path(), &["--expect", file]);
     assert!(same.status.success(), "{}", text(&same));
     assert!(text(&same).contains("expects."), "{}", text(&same));
+    let some = ["--runs", "1", "--case", "fr17", "--write-expect", file];
+    audit(&[&["sinner", "--sin", sin], &some[..]].concat());
+    let kept = read_to_string(file).unwrap();
+    assert_eq!(kept, expected, "a case that did not run is kept");
     let other = sinner("follows-for-ever", temporary.path(), &["--expect", file]);
     assert_eq!(other.status.code(), Some(3), "{}", text(&other));
 }
@@ -587,7 +591,8 @@ fn a_folder_of_results_has_none_of_an_earlier_audit() {
     let temporary = tempfile::tempdir().unwrap();
     project_of(temporary.path());
     let clients = temporary.path().join("clients");
-    driver(&clients, "changes", "[200, '']");
+    let get = "[Net::HTTP.get_response(URI(call.url)).code.to_i, '']";
+    driver(&clients, "changes", get);
     let out = temporary.path().join("out");
     let audit = || {
         let mut command = in_project_of(temporary.path());

@@ -174,20 +174,19 @@ fn audit(
         audited = audited.into_iter().map(published).collect();
     }
     let expectations: Vec<&Expectations> = expected.iter().map(|it| &it.expectations).collect();
-    print(arguments, &audited, &expectations)?;
-    if let Some(folder) = &arguments.out {
-        write(folder, &audited, &expectations)?;
-    }
     // An expected failure to try a case, as in the file, is no failure of the audit.
     let unknown = expected.is_empty() || differences.is_err();
     match audited.iter().find_map(Audited::nothing_shown) {
         Some(why) if unknown && !arguments.all => bail!("{why}"),
         _ if audited.is_empty() => bail!("no client could be audited"),
-        _ => {
-            differences?;
-            expected::say_that_all_is_expected(arguments, &expected)
-        }
+        _ => {}
     }
+    print(arguments, &audited, &expectations)?;
+    if let Some(folder) = &arguments.out {
+        write(folder, &audited, &expectations)?;
+    }
+    differences?;
+    expected::say_that_all_is_expected(arguments, &expected)
 }
 
 /// Refuses places that cannot be written, before anything is audited.
