@@ -4,11 +4,13 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use hecaton::{Batch, Client, Config, Outcome, Protocol, Proxy, Reactor, Request};
+use hecaton::Protocol;
+
+use crate::two_streams::{self, Server, Stage};
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -167,47 +169,20 @@ impl Script {
     }
 }
 
-/// The length of the second request's path. It is much longer than the rest of a head, so the server can tell which
-/// request came without decoding heads.
-const LONG: usize = 1000;
-
-/// A server that writes the current script on its next connection, and the client that sends it two requests.
-struct Stage {
-    client: Client,
-    reactor: Reactor,
-    url: String,
-    next: Arc<Mutex<Option<Vec<Vec<u8>>>>>,
-    /// Whether the second request came first. On a busy machine a request may leave after the one behind it.
-    swapped: Arc<AtomicBool>,
-}
-
-impl Stage {
-    fn new() -> Stage {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}/", listener.local_addr().unwrap());
-        let next: Arc<Mutex<Option<Vec<Vec<u8>>>>> = Arc::default();
-        let swapped: Arc<AtomicBool> = Arc::default();
-        let (taken, seen) = (next.clone(), swapped.clone());
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                // A request that is sent again finds no server.
-                if let Some(writes) = taken.lock().unwrap().take() {
-                    let seen = seen.clone();
-                    thread::spawn(move || play(stream, &writes, &seen));
-                }
+/// A server that writes the script on its next connection. Returns its URL.
+fn start(server: Server<Vec<Vec<u8>>>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            // A request that is sent again finds no server.
+            if let Some(writes) = server.take() {
+                let swapped = server.swapped.clone();
+                thread::spawn(move || play(stream, &writes, &swapped));
             }
-        });
-        let mut config = Config::new(Duration::from_secs(60));
-        config.http = Protocol::Http2;
-        config.proxy = Proxy::Off;
-        Stage {
-            client: Client::new(config),
-            reactor: Reactor::new().unwrap(),
-            url,
-            next,
-            swapped,
         }
-    }
+    });
+    url
 }
 
 /// Waits for two requests, and writes.
@@ -243,42 +218,12 @@ fn play(mut stream: TcpStream, writes: &[Vec<u8>], swapped: &AtomicBool) {
 
 /// Runs one script, and checks both outcomes.
 pub fn run(script: Script) {
-    static STAGE: OnceLock<Mutex<Stage>> = OnceLock::new();
-    let stage = STAGE.get_or_init(|| Mutex::new(Stage::new()));
+    static STAGE: OnceLock<Mutex<Stage<Vec<Vec<u8>>>>> = OnceLock::new();
+    let stage = STAGE.get_or_init(|| Mutex::new(Stage::new(Protocol::Http2, start)));
     let stage = stage.lock().unwrap_or_else(|broken| broken.into_inner());
-    *stage.next.lock().unwrap() = Some(script.writes);
-    let mut batch = Batch::new(stage.client.clone(), 2);
-    for tag in 0..2 {
-        let url = format!("{}{}", stage.url, "x".repeat(tag * LONG));
-        let request = Request::new("POST", &url).unwrap();
-        // Longer than the window that the server grants, so the upload never ends.
-        let body = vec![b'x'; if script.uploads { 100_000 } else { 0 }];
-        batch.push(tag, request.body(body));
-    }
-    let mut outcomes: Vec<(usize, Outcome)> = Vec::new();
-    while !batch.is_empty() {
-        stage.reactor.block_on(batch.wait(&mut outcomes));
-    }
-    let swapped = stage.swapped.load(Ordering::SeqCst);
-    outcomes.sort_by_key(|(tag, _)| (*tag == 1) != swapped);
-    // The next script needs a connection of its own.
-    stage.client.close_idle();
-    for ((_, outcome), sent) in outcomes.iter().zip(&script.streams) {
-        let whole = sent.head && sent.ended && !sent.broken;
-        match outcome {
-            Ok(response) => {
-                assert!(whole, "a success of what was no whole response");
-                assert!(
-                    response.body()[..] == sent.body,
-                    "{} bytes of {} were handed over as a whole body",
-                    response.body().len(),
-                    sent.body.len()
-                );
-            }
-            Err(error) => {
-                let may = !whole || script.ends;
-                assert!(may, "a whole response was no success: {error}");
-            }
-        }
-    }
+    let sent = script.streams.each_ref().map(|sent| two_streams::Sent {
+        body: &sent.body,
+        whole: sent.head && sent.ended && !sent.broken,
+    });
+    stage.run(script.writes, script.uploads, script.ends, sent);
 }

@@ -173,8 +173,8 @@ fn a_stream_is_cut_too() {
     }
 }
 
-#[test]
-fn the_bytes_handed_over_are_the_bytes_sent() {
+/// Runs so many random scripts, the same each time.
+pub fn random_scripts(count: usize, run: impl Fn(&[u8])) {
     let mut state = 1_u64;
     // Knuth's generator; its upper bits are good enough.
     let mut next = move || {
@@ -183,12 +183,17 @@ fn the_bytes_handed_over_are_the_bytes_sent() {
             .wrapping_add(1442695040888963407);
         (state >> 56) as u8
     };
-    for _ in 0..400 {
+    for _ in 0..count {
         let length = 1 + 2 * usize::from(next() % 16);
         let bytes: Vec<u8> = (0..length).map(|_| next()).collect();
         println!("{bytes:?}"); // Shown if it fails.
-        run(Script::new(&bytes));
+        run(&bytes);
     }
+}
+
+#[test]
+fn the_bytes_handed_over_are_the_bytes_sent() {
+    random_scripts(400, |bytes| run(Script::new(bytes)));
 }
 
 #[test]

@@ -1,18 +1,20 @@
 //! Two responses on one HTTP/3 connection, made from a script of bytes: a success must have every byte that was sent. A
 //! test runs many scripts, and the fuzz target `two_streams_http3` runs random ones.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use hecaton::{Batch, Client, Config, Outcome, Protocol, Proxy, Reactor, Request};
+use hecaton::Protocol;
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn::{
     Connection, Endpoint, EndpointConfig, RecvStream, SendStream, TokioRuntime, TransportConfig,
 };
 use rustls::pki_types::PrivateKeyDer;
+
+use crate::two_streams::{self, LONG, Server, Stage};
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -200,49 +202,19 @@ impl Script {
     }
 }
 
-/// The length of the second request's path. It makes a head that needs two bytes for its length, which tells the server
-/// which request came.
-const LONG: usize = 200;
-
 /// How much of a request the server takes.
 const WINDOW: u32 = 2000;
 
-/// The script of the next connection.
-type Next = Arc<Mutex<Option<Vec<Act>>>>;
-
-/// A server that plays the current script on its next connection, and the client that sends it two requests.
-struct Stage {
-    client: Client,
-    reactor: Reactor,
-    url: String,
-    next: Next,
-    /// Whether the second request came first. On a busy machine a request may leave after the one behind it.
-    swapped: Arc<AtomicBool>,
-}
-
-impl Stage {
-    fn new() -> Stage {
-        let (next, swapped): (Next, Arc<AtomicBool>) = Default::default();
-        let (taken, seen) = (next.clone(), swapped.clone());
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let address: SocketAddr = socket.local_addr().unwrap();
-        thread::spawn(move || {
-            let mut runtime = tokio::runtime::Builder::new_current_thread();
-            let runtime = runtime.enable_all().build().unwrap();
-            runtime.block_on(serve(socket, taken, seen));
-        });
-        let mut config = Config::new(Duration::from_secs(60));
-        config.http = Protocol::Http3;
-        config.proxy = Proxy::Off;
-        config.verify = false;
-        Stage {
-            client: Client::new(config),
-            reactor: Reactor::new().unwrap(),
-            url: format!("https://{address}/"),
-            next,
-            swapped,
-        }
-    }
+/// A server that plays the script on its next connection. Returns its URL.
+fn start(server: Server<Vec<Act>>) -> String {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/", socket.local_addr().unwrap());
+    thread::spawn(move || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().build().unwrap();
+        runtime.block_on(serve(socket, server));
+    });
+    url
 }
 
 fn config() -> quinn::ServerConfig {
@@ -264,15 +236,14 @@ fn config() -> quinn::ServerConfig {
     config
 }
 
-async fn serve(socket: UdpSocket, next: Next, swapped: Arc<AtomicBool>) {
+async fn serve(socket: UdpSocket, server: Server<Vec<Act>>) {
     let runtime = Arc::new(TokioRuntime);
     let endpoint = Endpoint::new(EndpointConfig::default(), Some(config()), socket, runtime);
     let endpoint = endpoint.unwrap();
     while let Some(incoming) = endpoint.accept().await {
-        let taken = next.lock().unwrap().take();
-        match (taken, incoming) {
+        match (server.take(), incoming) {
             (Some(acts), incoming) => {
-                let swapped = swapped.clone();
+                let swapped = server.swapped.clone();
                 tokio::spawn(async move {
                     if let Ok(connection) = incoming.await {
                         play(&connection, acts, &swapped).await;
@@ -326,42 +297,12 @@ async fn is_long(recv: &mut RecvStream) -> Option<bool> {
 
 /// Runs one script, and checks both outcomes.
 pub fn run(script: Script) {
-    static STAGE: OnceLock<Mutex<Stage>> = OnceLock::new();
-    let stage = STAGE.get_or_init(|| Mutex::new(Stage::new()));
+    static STAGE: OnceLock<Mutex<Stage<Vec<Act>>>> = OnceLock::new();
+    let stage = STAGE.get_or_init(|| Mutex::new(Stage::new(Protocol::Http3, start)));
     let stage = stage.lock().unwrap_or_else(|broken| broken.into_inner());
-    *stage.next.lock().unwrap() = Some(script.acts);
-    let mut batch = Batch::new(stage.client.clone(), 2);
-    for tag in 0..2 {
-        let url = format!("{}{}", stage.url, "x".repeat(tag * LONG));
-        let request = Request::new("POST", &url).unwrap();
-        // Longer than the window that the server grants, so the upload never ends.
-        let body = vec![b'x'; if script.uploads { 100_000 } else { 0 }];
-        batch.push(tag, request.body(body));
-    }
-    let mut outcomes: Vec<(usize, Outcome)> = Vec::new();
-    while !batch.is_empty() {
-        stage.reactor.block_on(batch.wait(&mut outcomes));
-    }
-    let swapped = stage.swapped.load(Ordering::SeqCst);
-    outcomes.sort_by_key(|(tag, _)| (*tag == 1) != swapped);
-    // The next script needs a connection of its own.
-    stage.client.close_idle();
-    for ((_, outcome), sent) in outcomes.iter().zip(&script.streams) {
-        let whole = sent.head && sent.ended && !sent.broken;
-        match outcome {
-            Ok(response) => {
-                assert!(whole, "a success of what was no whole response");
-                assert!(
-                    response.body()[..] == sent.body,
-                    "{} bytes of {} were handed over as a whole body",
-                    response.body().len(),
-                    sent.body.len()
-                );
-            }
-            Err(error) => {
-                let may = !whole || script.ends;
-                assert!(may, "a whole response was no success: {error}");
-            }
-        }
-    }
+    let sent = script.streams.each_ref().map(|sent| two_streams::Sent {
+        body: &sent.body,
+        whole: sent.head && sent.ended && !sent.broken,
+    });
+    stage.run(script.acts, script.uploads, script.ends, sent);
 }

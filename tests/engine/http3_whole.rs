@@ -1,23 +1,11 @@
 //! A body over HTTP/3 is whole or an error, whatever else the server sends on its connection.
 
+use crate::http2_whole::random_scripts;
 use crate::http3_script::{Script, run};
 
 #[test]
 fn two_responses_of_any_script_are_whole_or_errors() {
-    let mut state = 1_u64;
-    // Knuth's generator; its upper bits are good enough.
-    let mut next = move || {
-        state = state
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (state >> 56) as u8
-    };
-    for _ in 0..60 {
-        let length = 1 + 2 * usize::from(next() % 16);
-        let bytes: Vec<u8> = (0..length).map(|_| next()).collect();
-        println!("{bytes:?}"); // Shown if it fails.
-        run(Script::new(&bytes));
-    }
+    random_scripts(60, |bytes| run(Script::new(bytes)));
 }
 
 #[test]

@@ -63,6 +63,7 @@ mod tls_ends;
 mod tls_refusals;
 mod tls_server;
 mod trailers;
+mod two_streams;
 mod unix_socket;
 mod unsolicited;
 mod uploads;

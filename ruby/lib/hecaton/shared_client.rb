@@ -85,7 +85,7 @@ module Hecaton
       return shared unless timeout.nil?
 
       # A misspelt `timeout` is missing too, and that alone would hide the mistake.
-      like = options.each_key.find { |name| Suggestion.of(name, [:timeout]) != "" }
+      like = options.each_key.find { |name| Suggestion.like(name.to_s, [:timeout]) }
       Request.refuse(like) if like
       raise ArgumentError,
         "timeout is missing: give the longest time in seconds the request may take, or set Hecaton.timeout"

@@ -59,9 +59,8 @@ impl Expectations {
             why: reason(finding).unwrap_or_else(|| finding.says.clone()),
         });
         let ran = |one: &Expected| {
-            let name = name_today(&one.case);
-            let of_it = |it: &Finding| name == it.id || name.eq_ignore_ascii_case(&it.code);
-            audited.findings.iter().any(of_it)
+            let mut findings = audited.findings.iter();
+            findings.any(|it| one.is_about(&it.id, &it.code))
         };
         let others = before.into_iter().flat_map(|before| &before.all);
         let others = others.filter(|one| !ran(one)).cloned();
@@ -139,9 +138,14 @@ impl Expectations {
     }
 
     fn entry(&self, id: &str, code: &str) -> Option<&Expected> {
-        self.all.iter().find(|expected| {
-            let name = name_today(&expected.case);
-            name == id || name.eq_ignore_ascii_case(code)
-        })
+        self.all.iter().find(|expected| expected.is_about(id, code))
+    }
+}
+
+impl Expected {
+    /// Whether it names a case by its id, an older id or its code.
+    fn is_about(&self, id: &str, code: &str) -> bool {
+        let name = name_today(&self.case);
+        name == id || name.eq_ignore_ascii_case(code)
     }
 }

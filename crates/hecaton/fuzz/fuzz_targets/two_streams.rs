@@ -1,8 +1,10 @@
 //! Two responses on one connection over HTTP/2: what is handed over as a success is all of what was sent.
 #![no_main]
 
-// It needs nothing but what the engine makes public, so that a test runs it too.
+// It needs nothing but what the engine makes public, so that tests run it too.
 #[path = "../../../../tests/engine/http2_script.rs"]
 mod http2_script;
+#[path = "../../../../tests/engine/two_streams.rs"]
+mod two_streams;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| http2_script::run(http2_script::Script::new(bytes)));
