@@ -196,7 +196,7 @@ fn a_server_that_vanishes_within_a_response_ends_it_before_its_limit() {
     let way = Lossy::without_losses(address(&peer));
     let world = World3::of(peer, |_| {});
     let mut batch = Batch::new(world.client.clone(), 1);
-    // What was sent of the response may not have come yet, and a GET would be sent again then.
+    // The sent part of the response may arrive late. A GET would then be sent again, a POST is not.
     batch.push((), along(&way, "POST", "/"));
     let mut outcomes: Vec<((), Outcome)> = Vec::new();
     thread::scope(|scope| {

@@ -373,7 +373,7 @@ fn judge(case: &Case, log: &Log, reported: &[Reported], facts: &Facts) -> (Verdi
     (Verdict::Inconclusive, says)
 }
 
-/// What the caller saw where the fault was not applied: why the client sent nothing.
+/// The error that the caller saw where the fault was not applied. It says why the client sent nothing.
 fn claim_of(verdict: Verdict, reported: &[Reported]) -> String {
     let error = reported.iter().find_map(|reported| match reported {
         Reported::Error { .. } | Reported::Nothing { .. } => Some(reported.to_string()),

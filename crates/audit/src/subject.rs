@@ -103,7 +103,7 @@ pub enum Reported {
     },
     /// Nothing: the driver did not reply in time, as when the client hangs.
     Nothing {
-        /// What its process did.
+        /// The driver's failure, with the state of its process.
         why: String,
     },
     /// The driver ended or sent something else than a reply, so nothing is known of the client.
@@ -114,7 +114,7 @@ pub enum Reported {
 }
 
 impl Reported {
-    /// What a failed call says of the client.
+    /// The claim about the client that a failed call stands for.
     fn of_problem(problem: &Problem, why: String) -> Reported {
         match problem {
             Problem::Refused(kind, what) if kind == "unsupported" => {

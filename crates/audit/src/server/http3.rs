@@ -102,7 +102,7 @@ async fn serve(incoming: Incoming, at: &'static str, shared: Arc<Shared>) {
     shared.record(id, event);
 }
 
-/// What the handshake shows.
+/// The events that a handshake shows.
 fn secured(connection: &Connection) -> [Event; 2] {
     let data = connection.handshake_data();
     let data = data.and_then(|data| data.downcast::<HandshakeData>().ok());

@@ -15,7 +15,7 @@ use crate::server::qpack::decode;
 const MOST_FIELDS: u64 = 256 << 10;
 const MOST: u64 = 16 << 20;
 
-/// What has come of a response.
+/// The received part of a response.
 #[derive(Default)]
 struct Part {
     head: Option<Vec<Field>>,
