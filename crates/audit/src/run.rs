@@ -262,7 +262,7 @@ pub(crate) fn options(case: &Case, call: &Call, new_client: bool, server: &Serve
         url: addresses.fill(&call.url),
         fields: pairs(&call.fields),
         body: call.body.as_ref().map(fill),
-        timeout_ms: call.timeout_ms.or(Some(5000)),
+        timeout_ms: call.timeout_ms.unwrap_or(hecaton_lab::run::Call::LIMIT_MS),
         follow: call.follow,
         ca: None,
         verify: call.verify,

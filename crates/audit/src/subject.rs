@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use hecaton_lab::findings::words::plural;
-use hecaton_lab::run::{CallReply, Driver, DriverError, Interrupted, Limits, Problem, new_log};
+use hecaton_lab::run::{
+    Call, CallReply, Driver, DriverError, Interrupted, Limits, Problem, new_log,
+};
 use hecaton_lab::spec::Manifest;
 use serde::Serialize;
 
@@ -32,7 +34,7 @@ pub struct CallOptions {
     /// The body.
     pub body: Option<String>,
     /// The limit that the caller sets.
-    pub timeout_ms: Option<u64>,
+    pub timeout_ms: u64,
     /// Whether redirects are followed; none for the client's default.
     pub follow: Option<bool>,
     /// A PEM file with the certificates to trust.
@@ -303,6 +305,7 @@ impl Process {
             new_client: true,
             method: "GET".into(),
             url: "http://127.0.0.1:1/".into(),
+            timeout_ms: Call::LIMIT_MS,
             needs: vec![format!("word-{}", std::process::id())],
             ..CallOptions::default()
         };

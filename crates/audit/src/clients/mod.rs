@@ -55,9 +55,6 @@ const CAN: [&str; 23] = [
     "expect",
 ];
 
-/// The limit of a call that has none.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 impl Client {
     fn close(&mut self) -> Reported {
         match self.sins.has("never-closes-idle") {
@@ -98,7 +95,7 @@ impl Subject for Client {
         self.route = Route::of(call, &self.sins);
         self.route.sessions = sessions;
         let began = Instant::now();
-        let limit = call.timeout_ms.map_or(PATIENCE, Duration::from_millis);
+        let limit = Duration::from_millis(call.timeout_ms);
         match call.by.as_deref() {
             Some("close") => return Ok(self.close()),
             Some("fork") if !self.sins.has("child-uses-connections-of-parent") => {

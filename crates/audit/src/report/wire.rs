@@ -26,12 +26,10 @@ const FRAMES: [&str; 10] = [
 pub fn wire(run: &Run) -> String {
     let mut out = String::new();
     for (call, reported) in run.calls.iter().zip(&run.reported) {
-        let limit = call
-            .timeout_ms
-            .map_or(String::new(), |limit| format!(", limit {limit} ms"));
+        let limit = call.timeout_ms;
         let _ = writeln!(
             out,
-            "requested  {} {}{limit}",
+            "requested  {} {}, limit {limit} ms",
             call.method,
             call.url.escape_debug()
         );

@@ -16,7 +16,7 @@ pub struct Call {
     /// The body, percent-encoded.
     pub body: Option<String>,
     /// The limit that the caller sets, in milliseconds.
-    pub timeout_ms: Option<u64>,
+    pub timeout_ms: u64,
     /// Whether redirects are followed.
     pub follow: Option<bool>,
     /// A PEM file with the certificates to trust.
@@ -41,6 +41,11 @@ pub struct Call {
     pub by: Option<String>,
     /// The abilities that the client needs: words with commas between them.
     pub needs: String,
+}
+
+impl Call {
+    /// The limit of a call for which no other is said, in milliseconds.
+    pub const LIMIT_MS: u64 = 5000;
 }
 
 /// A driver's response to `call`.

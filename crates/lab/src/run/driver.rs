@@ -234,7 +234,7 @@ impl Driver {
     /// # Errors
     /// [`DriverError`], also when its client does not support this.
     pub fn call(&mut self, call: &Call) -> Result<CallReply> {
-        let limit = Duration::from_millis(call.timeout_ms.unwrap_or_default());
+        let limit = Duration::from_millis(call.timeout_ms);
         self.send(&Command::Call(call.clone()), limit)
             .map(|(reply, _)| reply)
     }

@@ -54,6 +54,7 @@ fn get(url: String) -> Call {
         new_client: true,
         method: "GET".into(),
         url,
+        timeout_ms: Call::LIMIT_MS,
         ..Call::default()
     }
 }
