@@ -1,7 +1,7 @@
 //! Stands between HTTP/2 and the socket: counts bytes, and writes frames of its own between others.
 
 use std::cell::{Cell, RefCell};
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -153,9 +153,13 @@ impl Tap {
         }
     }
 
-    fn poll_socket(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_socket(
+        &self,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         let mut socket = self.socket.borrow_mut();
-        let count = ready!(Pin::new(&mut *socket).poll_write(context, bytes))?;
+        let count = ready!(Pin::new(&mut *socket).poll_write_vectored(context, parts))?;
         self.hub.ledger.borrow_mut().wrote(count);
         Poll::Ready(Ok(count))
     }
@@ -164,7 +168,7 @@ impl Tap {
     fn poll_insert(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.frames.is_boundary() && !self.control.inserted.borrow().is_empty() {
             let mut inserted = self.control.inserted.borrow_mut();
-            let count = ready!(self.poll_socket(context, &inserted))?;
+            let count = ready!(self.poll_socket(context, &[IoSlice::new(&inserted)]))?;
             inserted.advance(count);
         }
         Poll::Ready(Ok(()))
@@ -203,11 +207,29 @@ impl AsyncWrite for Tap {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(context, &[IoSlice::new(bytes)])
+    }
+
+    /// A frame's head and its bytes come as two parts, which TLS puts into one record.
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         let tap = self.get_mut();
         ready!(tap.poll_insert(context))?;
-        let count = ready!(tap.poll_socket(context, bytes))?;
-        tap.frames.wrote(&bytes[..count]);
+        let count = ready!(tap.poll_socket(context, parts))?;
+        let mut written = count;
+        for part in parts {
+            let taken = written.min(part.len());
+            tap.frames.wrote(&part[..taken]);
+            written -= taken;
+        }
         Poll::Ready(Ok(count))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

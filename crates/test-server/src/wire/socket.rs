@@ -1,7 +1,7 @@
 //! The client's end of a connection: TCP, a Unix socket, or TLS on TCP.
 
 use std::future::poll_fn;
-use std::io;
+use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
@@ -73,6 +73,22 @@ impl AsyncWrite for Socket {
             Socket::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
             Socket::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
         }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Socket::Tcp(stream) => Pin::new(stream).poll_write_vectored(context, parts),
+            Socket::Unix(stream) => Pin::new(stream).poll_write_vectored(context, parts),
+            Socket::Tls(stream) => Pin::new(stream).poll_write_vectored(context, parts),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
