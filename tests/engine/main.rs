@@ -36,6 +36,7 @@ mod http3_malformed;
 mod http3_packets;
 mod http3_peer;
 mod http3_script;
+mod http3_sent;
 mod http3_tls;
 mod http3_whole;
 mod idle;

@@ -77,6 +77,10 @@ impl<S: Outlet> Upload<S> {
         }
     }
 
+    pub fn stream(&self) -> &S {
+        &self.stream
+    }
+
     /// Whether the body waits for `100 Continue`.
     pub fn is_held(&self) -> bool {
         self.held.is_some()

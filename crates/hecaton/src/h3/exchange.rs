@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use http::Method;
 use quinn::ConnectionError;
 
+use super::departure::Departure;
 use super::frames::{HEADERS, NO_ERROR, REQUEST_REJECTED, VERSION_FALLBACK, name_of, push_head};
 use super::incoming::Incoming;
 use super::permit::StreamPermit;
@@ -36,9 +37,11 @@ pub(crate) async fn exchange(
     trace.attempt().phase = Phase::Send;
     trace.attempt().version = Some(Version::Http3);
     let mut timer = PhaseTimer::new(config);
+    // Dropped after the exchange, whose stream sends nothing any more then.
+    let mut departure = Departure::new(trace, &permit.link);
     let mut exchange = Exchange::begin(permit, request, config).await?;
-    let head = poll_fn(|cx| exchange.poll_head(cx, config, &mut timer, trace)).await?;
-    trace.attempt().phase = Phase::Read;
+    let head = poll_fn(|cx| exchange.poll_head(cx, config, &mut timer, &mut departure)).await?;
+    departure.trace.attempt().phase = Phase::Read;
     let status = head.block.status.unwrap_or_default();
     let bodiless = request.method == Method::HEAD || matches!(status, 204 | 304);
     let length = content_length(&head.fields).map_err(|why| exchange.malformed(why))?;
@@ -62,8 +65,6 @@ pub(crate) async fn exchange(
 struct Exchange {
     reader: Reader,
     upload: Upload<Writer>,
-    /// How many STREAM frames had left the machine before the request was written.
-    frames: u64,
     permit: StreamPermit,
 }
 
@@ -86,7 +87,6 @@ impl Exchange {
         Ok(Exchange {
             reader: Reader::new(receive, request.method == Method::HEAD, config),
             upload: Upload::new(writer, request, config),
-            frames: permit.link.stream_frames(),
             permit,
         })
     }
@@ -97,12 +97,14 @@ impl Exchange {
         cx: &mut Context<'_>,
         config: &Config,
         timer: &mut PhaseTimer<'_>,
-        trace: &mut Trace,
+        departure: &mut Departure<'_>,
     ) -> Poll<Result<Decoded, Broken>> {
         loop {
+            departure.before_a_write();
             // The response, or its absence, shows how it went.
             let failure = self.upload.poll(cx).err();
-            self.note_sent(trace);
+            departure.after_a_write(self.upload.stream().has_begun());
+            let trace = &mut *departure.trace;
             if let Some(failure) = failure {
                 return Poll::Ready(Err(Broken::Failed(failure)));
             }
@@ -124,8 +126,8 @@ impl Exchange {
                 // The reader gives nothing else before a final head.
                 Poll::Ready(Ok(_)) => return Poll::Ready(Err(self.malformed("it has no head"))),
                 Poll::Ready(Err(stop)) => {
-                    self.note_sent(trace);
-                    return Poll::Ready(Err(self.broken(stop, trace)));
+                    departure.note();
+                    return Poll::Ready(Err(self.broken(stop, departure.trace)));
                 }
                 Poll::Pending => return self.wait(cx, timer, trace),
             }
@@ -148,14 +150,6 @@ impl Exchange {
         }
         timer.follow(trace.attempt().phase);
         timer.poll(cx).map(|late| Err(Broken::Failed(late)))
-    }
-
-    /// Notes whether a byte has left the machine. Another request's may be mistaken for it, so `sent` may be true too
-    /// early, and is never false too late.
-    fn note_sent(&self, trace: &mut Trace) {
-        if !trace.attempt().sent {
-            trace.attempt().sent = self.permit.link.stream_frames() > self.frames;
-        }
     }
 
     fn malformed(&self, why: &str) -> Broken {

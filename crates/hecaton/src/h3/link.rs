@@ -243,6 +243,11 @@ impl Link {
         self.quic.connection.stats().frame_tx.stream
     }
 
+    /// Whether an ancestor of this process opened the connection.
+    pub fn is_inherited(&self) -> bool {
+        self.quic.is_inherited()
+    }
+
     /// How many datagrams have come.
     pub fn received(&self) -> u64 {
         self.quic.connection.stats().udp_rx.datagrams

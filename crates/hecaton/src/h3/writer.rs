@@ -20,6 +20,8 @@ pub(super) struct Writer {
     pending: [Bytes; 2],
     /// Whether nothing follows.
     last: bool,
+    /// Whether QUIC has taken a byte.
+    begun: bool,
     /// Whether the stream has ended on this side, by its end or because the server reads no more.
     ended: bool,
 }
@@ -31,8 +33,14 @@ impl Writer {
             stream: OfProcess::new(stream),
             pending: [head.into(), Bytes::new()],
             last,
+            begun: false,
             ended: false,
         }
+    }
+
+    /// Whether QUIC has taken a byte, which it may send at any time.
+    pub fn has_begun(&self) -> bool {
+        self.begun
     }
 
     fn is_written(&self) -> bool {
@@ -64,7 +72,7 @@ impl Outlet for Writer {
             // The stream has the state of its writing, so that each poll may have a future of its own.
             let writing = pin!(self.stream.write_chunks(&mut self.pending));
             match writing.poll(cx) {
-                Poll::Ready(Ok(_)) => {}
+                Poll::Ready(Ok(_)) => self.begun = true,
                 Poll::Ready(Err(_)) => self.ended = true,
                 Poll::Pending => return false,
             }
