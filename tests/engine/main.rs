@@ -23,6 +23,7 @@ mod http2_malformed;
 mod http2_peer;
 mod http2_required;
 mod http2_script;
+mod http2_sent;
 mod http2_streams;
 mod http2_test_server;
 mod http2_whole;

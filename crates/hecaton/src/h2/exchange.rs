@@ -45,11 +45,15 @@ pub(crate) async fn exchange(
     trace.attempt().version = Some(Version::Http2);
     let mut timer = PhaseTimer::new(config);
     let mut exchange = Exchange::begin(permit, request, config)?;
-    let response = poll_fn(|cx| exchange.poll_head(cx, &mut timer, trace)).await?;
+    let mut sending = Sending {
+        trace,
+        settled: false,
+    };
+    let response = poll_fn(|cx| exchange.poll_head(cx, &mut timer, &mut sending)).await?;
     let (head, body) = response.into_parts();
     let fields = response_fields(&head.headers, config)
         .map_err(|why| protocol(Phase::FirstByte, why.to_string(), why.reason()))?;
-    trace.attempt().phase = Phase::Read;
+    sending.trace.attempt().phase = Phase::Read;
     let status = head.status.as_u16();
     let bodiless = request.method == Method::HEAD || matches!(status, 204 | 304);
     let length = head.headers.get(CONTENT_LENGTH).filter(|_| !bodiless);
@@ -57,6 +61,24 @@ pub(crate) async fn exchange(
     let length = length.and_then(|value| value.to_str().ok()?.parse().ok());
     let incoming = Incoming::new(body, length, exchange.upload, exchange.permit);
     Ok((Head { status, fields }, incoming))
+}
+
+/// The trace of a request that `h2` has. If the request is given up, it counts as sent: `h2` may still hold its head,
+/// and sends it before it resets the stream.
+struct Sending<'a> {
+    trace: &'a mut Trace,
+    /// Whether the response has begun, or the stream has ended.
+    settled: bool,
+}
+
+impl Drop for Sending<'_> {
+    fn drop(&mut self) {
+        let attempt = self.trace.attempt();
+        if !self.settled && !attempt.sent {
+            attempt.phase = attempt.reached();
+            attempt.sent = true;
+        }
+    }
 }
 
 /// A request under way. The handles of the stream are dropped before its permit.
@@ -103,8 +125,9 @@ impl Exchange {
         &mut self,
         cx: &mut Context<'_>,
         timer: &mut PhaseTimer<'_>,
-        trace: &mut Trace,
+        sending: &mut Sending<'_>,
     ) -> Poll<Result<http::Response<RecvStream>, Broken>> {
+        let trace = &mut *sending.trace;
         self.poll_interim(cx);
         // The response, or its absence, shows how it went.
         let failure = self.upload.poll(cx).err();
@@ -119,6 +142,7 @@ impl Exchange {
         match Pin::new(&mut self.response).poll(cx) {
             Poll::Ready(Ok(response)) => {
                 self.upload.give_up_if_held();
+                sending.settled = true;
                 trace.attempt().sent = true;
                 trace.attempt().first_byte_time = trace.lap();
                 Poll::Ready(Ok(response))
@@ -127,6 +151,7 @@ impl Exchange {
                 let phase = trace.attempt().phase;
                 // Read again: another thread may have driven the connection to its end meanwhile.
                 let sent = self.permit.has_left(self.stream);
+                sending.settled = true;
                 trace.attempt().sent = sent;
                 Poll::Ready(Err(self.permit.broken(&error, sent, phase)))
             }
