@@ -1,4 +1,5 @@
-# Does not cheat: all requests in flight are streams of one HTTP/2 connection. With `few` it keeps one in flight.
+# Does not cheat: all requests in flight are streams of one HTTP/2 connection. With `few` it keeps one in flight, and
+# with `trusting` it verifies no certificate.
 import os
 import socket
 import ssl
@@ -10,6 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import kit
 
 FEW = "few" in sys.argv
+TRUSTING = "trusting" in sys.argv
 DATA, HEADERS, RESET, SETTINGS, PING, GOAWAY, WINDOW = 0, 1, 3, 4, 6, 7, 8
 END_STREAM, END_HEADERS, ACK = 1, 4, 1
 
@@ -18,6 +20,8 @@ class Connection:  # Frames of RFC 9113, and of HPACK what needs neither a table
     def __init__(self, job):
         url = urlsplit(job.url)
         context = ssl.create_default_context(cafile=job.ca)
+        if TRUSTING:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         context.set_alpn_protocols(["h2"])
         plain = socket.create_connection((url.hostname, url.port), job.timeout)
         self.socket = context.wrap_socket(plain, server_hostname=url.hostname)
@@ -102,7 +106,7 @@ def text(text):
 
 kit.run(
     Streams,
-    name="few-streams" if FEW else "streams",
+    name="few-streams" if FEW else "trusts-anyone-over-http2" if TRUSTING else "streams",
     version="1",
     engine="sockets",
     http=["1.1", "2"],

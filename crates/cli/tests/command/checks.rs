@@ -52,6 +52,17 @@ fn the_version_of_http_is_tried() {
     );
 }
 
+/// A driver may have other settings of TLS for each version.
+#[test]
+fn whom_a_driver_trusts_is_tried_over_each_version_of_http() {
+    let trusts = check("trusts-anyone-over-http2");
+    let says = line(&trusts, HTTP2);
+    assert!(
+        says.starts_with('✗') && says.contains("whose certificate it must not trust"),
+        "{says}"
+    );
+}
+
 #[test]
 fn a_time_limit_that_is_ignored_is_noticed() {
     let ignores = check("ignores-its-time-limit");

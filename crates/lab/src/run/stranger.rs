@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use hecaton_test_server::{Certificate, Identity, Options, TestServer, Tls};
+use hecaton_test_server::{Certificate, Http2, Http3, Identity, Options, TestServer, Tls};
 
 use super::{Driver, DriverError, Go, Prepare, Problem, Seen};
 
@@ -87,8 +87,12 @@ pub fn try_driver(
         certificate: kind.certificate(),
         ..Tls::default()
     };
+    // A server that does not support the version is no test of whom the client trusts.
+    let over = |version| prepare.more.get("http").is_some_and(|over| over == version);
     let stranger = TestServer::start(Options {
         tls: Some(tls),
+        http2: over("2").then(Http2::default),
+        http3: over("3").then(Http3::default),
         ..Options::default()
     });
     let stranger = stranger.context("a server for the check of certificates cannot start")?;

@@ -67,11 +67,11 @@ pub const PROMISES: [Promise; 24] = [
         supports_tls,
     ),
     (
-        "7 in flight over HTTP/2, if it says that it can: the same",
+        "7 in flight over HTTP/2, if it says that it can: the same, and it refuses an unknown certificate",
         supports_http2,
     ),
     (
-        "7 in flight over HTTP/3, if it says that it can: the same",
+        "7 in flight over HTTP/3, if it says that it can: the same, and it refuses an unknown certificate",
         supports_http3,
     ),
     (

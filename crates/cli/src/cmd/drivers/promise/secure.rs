@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use hecaton_lab::plan::Load;
 use hecaton_lab::run::{Authorities, Prepare, Verify};
-use hecaton_test_server::{Certificate, Options, TestServer, Tls};
+use hecaton_test_server::{Certificate, Http2, Http3, Options, TestServer, Tls};
 
 use super::check::{Check, DriverProcess};
 use super::commands::to;
@@ -21,25 +21,39 @@ pub(super) fn supports_tls(check: &Check<'_>) -> Result<()> {
         ..Load::PLAIN
     };
     keeps_in_flight(check, 2, tls)?;
-    refuses(check, Certificate::Valid, false)
+    refuses_strangers(check, "1.1")
+}
+
+/// All requests over this version of HTTP to servers that must not be trusted fail.
+fn refuses_strangers(check: &Check<'_>, version: &str) -> Result<()> {
+    refuses(check, version, Certificate::Valid, false)
         .context("on a server whose certificate it must not trust")?;
-    refuses(check, Certificate::WrongHost, true)
+    refuses(check, version, Certificate::WrongHost, true)
         .context("on a server whose certificate is for another host")
 }
 
 /// All requests to a server with this certificate fail, whether its authority is the one to trust or not.
-fn refuses(check: &Check<'_>, certificate: Certificate, right_authority: bool) -> Result<()> {
+fn refuses(
+    check: &Check<'_>,
+    version: &str,
+    certificate: Certificate,
+    right_authority: bool,
+) -> Result<()> {
     let server = TestServer::start(Options {
         tls: Some(Tls {
             certificate,
             ..Tls::default()
         }),
+        http2: (version == "2").then(Http2::default),
+        http3: (version == "3").then(Http3::default),
         ..Options::default()
     })?;
     let pem = server.ca_pem().filter(|_| right_authority);
     let authorities = pem.map(Authorities::write).transpose()?;
+    let http = ("http".to_owned(), version.into());
     let prepare = Prepare {
         ca: authorities.as_ref().map(|file| file.path().to_owned()),
+        more: (version != "1.1").then_some(http).into_iter().collect(),
         ..to(format!("{}/r/", server.base_url()), true, Verify::Tail)
     };
     // The process until now was told to trust another authority, so a new one is needed.
@@ -69,5 +83,6 @@ fn supports(check: &Check<'_>, version: &str, load: Load) -> Result<()> {
     if !check.with_process(knows)? {
         return Ok(());
     }
-    keeps_in_flight(check, MOST, Load { tls: true, ..load })
+    keeps_in_flight(check, MOST, Load { tls: true, ..load })?;
+    refuses_strangers(check, version)
 }
