@@ -1,10 +1,13 @@
-# pycurl: one CurlMulti that refills itself, as its example retriever-multi.py does; the handles are used again.
+# pycurl: one CurlMulti that refills itself, as its example retriever-multi.py does; the handles are used again. Over
+# HTTP/3, if this libcurl has it, they wait for a connection that they can share.
 import io
 import time
 
 import calls
 import kit
 import pycurl
+
+HTTP3 = "nghttp3" in pycurl.version
 
 
 class PycurlDriver:
@@ -22,6 +25,8 @@ class PycurlDriver:
             "FORBID_REUSE": not job.keepalive,
             "PROXY": "",
         }
+        if getattr(job, "http", None) == "3":
+            options |= {"HTTP_VERSION": pycurl.CURL_HTTP_VERSION_3ONLY, "PIPEWAIT": 1}
         for name, value in {**options, **({"CAINFO": job.ca} if job.ca else {})}.items():
             [handle.setopt(getattr(pycurl, name), value) for handle in self.idle]
 
@@ -82,6 +87,7 @@ kit.run(
     version=pycurl.version.split()[0].partition("/")[2].strip('"'),
     models=["events"],
     engine=pycurl.version.split()[1],
+    http=["1.1", "3"] if HTTP3 else ["1.1"],
     max_concurrency=1000,
     retries="fixed:5",
 )  # on a keep-alive connection that is closed
