@@ -5,7 +5,7 @@ require "json"
 require "hecaton"
 
 url, ca, version, count, bytes = ARGV
-client = Hecaton::Client.new(timeout: 60, http: version, ca: ca, proxy: false)
+client = Hecaton::Client.new(timeout: 120, http: version, ca: ca, proxy: false)
 now = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) }
 started = now.call
 first = client.get("#{url}/r/0")
