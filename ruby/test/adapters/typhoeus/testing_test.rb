@@ -23,4 +23,21 @@ class TyphoeusTestingTest < DropInTest
     found = responses.map { |each| [each.code, each.body, each.headers["A"], each.success?] }
     assert_equal [[201, "stubbed", "b", true]] * 4, found
   end
+
+  # What was worked out for equal options does not count where somebody intercepts.
+  def test_a_stub_that_is_made_after_an_equal_request
+    Hecaton::Testing.disable!
+    codes = Array.new(2) do
+      hydra = Typhoeus::Hydra.new
+      code = nil
+      hydra.queue(request("/r/1") { |response| code = response.code })
+      hydra.run
+      Hecaton::Testing.enable!
+      Hecaton.stub(:get, url("/r/1")) { Hecaton::Response.new(status: 299) }
+      code
+    end
+    assert_equal [200, 299], codes
+  ensure
+    Hecaton::Testing.enable!
+  end
 end

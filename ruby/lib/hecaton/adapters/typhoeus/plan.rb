@@ -108,8 +108,8 @@ module Hecaton::Typhoeus
 
     # Queues it in a batch, by the way of its client, and returns the Pending.
     def queue(way, url)
-      translated = @translated ||= way.translate(options) if @lasting
-      translated ? way.repeat(@verb, url, translated) : way.send_request(@verb, url, options)
+      pending = way.repeat(@verb, url, @translated ||= way.translate(options)) if @lasting
+      pending || way.send_request(@verb, url, options)
     rescue ArgumentError => error
       refuse(error, url)
     end
