@@ -77,10 +77,11 @@ class Hecaton::Typhoeus::Request
     # How many were begun, and the callbacks that are there: none that they add.
     def list_callbacks
       list = [0]
-      Hecaton::Typhoeus.list_end(list)
+      for_all = Hecaton::Typhoeus if Hecaton::Typhoeus.listening?
+      for_all&.list_end(list)
       list_end(list)
       if (response = @response)
-        Hecaton::Typhoeus.list_verdict(list, response)
+        for_all&.list_verdict(list, response)
         list_verdict(list, response)
       end
       @calls = list

@@ -6,11 +6,19 @@ module Hecaton::Typhoeus
   module Config
     class << self
       # Whether requests that are not stubbed raise Errors::NoStub.
-      attr_accessor :block_connection
+      attr_reader :block_connection
       # Whether a GET gets the response of an equal one that has ended in the same run of its hydra.
-      attr_accessor :memoize
+      attr_reader :memoize
       # An object with get(request) and set(request, response), nil for none.
-      attr_accessor :cache
+      attr_reader :cache
+
+      %i[block_connection memoize cache].each do |name|
+        define_method(:"#{name}=") do |value|
+          Layers.use if value
+          instance_variable_set(:"@#{name}", value)
+        end
+      end
+
       # Array: features of Hecaton::Client for all requests, nil for none. Typhoeus has no such setting.
       attr_reader :features
 

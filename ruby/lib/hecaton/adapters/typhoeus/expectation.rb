@@ -9,7 +9,7 @@ module Hecaton::Typhoeus
     attr_reader :from
 
     # All that there are, an Array that may be changed.
-    def self.all = @expectations ||= []
+    def self.all = @expectations ||= Layers.use && []
 
     # Forgets them.
     def self.clear = all.clear
@@ -18,7 +18,7 @@ module Hecaton::Typhoeus
     def self.response_for(request) = find_by(request)&.response(request)
 
     # The first that matches, or nil.
-    def self.find_by(request) = (all.find { |expectation| expectation.matches?(request) } unless all.empty?)
+    def self.find_by(request) = @expectations&.find { |expectation| expectation.matches?(request) }
 
     def initialize(base_url, options = {})
       @base_url = base_url

@@ -85,8 +85,9 @@ module Hecaton::Typhoeus
       start(request)
     end
 
-    # For Transfers: the batch has this request. It may have ended, too.
-    def started(request) = (@taken.pop if @taken.last.equal?(request))
+    # For Transfers: the batch has this request, or it has ended. One that is still in the queue after an interrupt is
+    # here twice.
+    def started(request) = (@taken.pop while @taken.last.equal?(request))
 
     # For Layers: a request has ended without the network, so the first of the queue starts instead. In a
     # loop, for that may end so, too.
@@ -120,6 +121,8 @@ module Hecaton::Typhoeus
     end
 
     def start(request)
+      return @transfers.start(request) unless request.layered?
+
       Layers.pass(request, self, (memory if Config.memoize)) { @transfers.start(request) }
       started(request)
     rescue Ethon::Errors::EthonError, Errors::NoStub

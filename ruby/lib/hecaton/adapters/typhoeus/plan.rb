@@ -69,7 +69,11 @@ module Hecaton::Typhoeus
       Clients.warn_of_timeout unless @timeout
       @client = choose_client
       @lasting = lasting if @body.nil?
+      @plain = !@lasting.nil? && @redirects != 0
     end
+
+    # Whether each outcome is the response as it is: none is unwanted, forbidden or verbose, and there are no cookies.
+    def plain? = @plain
 
     # The URL for a request of this plan.
     def url_of(request) = @lasting ? absolute(request.base_url.to_s) : @url

@@ -34,11 +34,8 @@ module Hecaton::Typhoeus
       "#{base}?#{own}#{"&" if own}#{text(params, encoding, escape: escape)}"
     end
 
-    # Whether it begins as nearly all do. Called for each request, so without making Strings.
-    def absolute?(url) = url.start_with?("http://".freeze, "https://".freeze)
-
-    # Whether there may be something for without_dots.
-    def dots?(url) = url.include?("/.".freeze)
+    # Whether it is sent as it is, as nearly all are. Called for each request, so without making Strings.
+    def plain?(url) = url.start_with?("http://".freeze, "https://".freeze) && !url.include?("/.".freeze)
 
     # The URL without dot segments: those in its path are resolved (RFC 3986 §5.2.4).
     def without_dots(url)

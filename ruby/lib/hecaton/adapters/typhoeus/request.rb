@@ -82,9 +82,7 @@ module Hecaton::Typhoeus
 
     # Sets the response, and stores it in the cache and the hydra's memory if they are used.
     def response=(response)
-      cache = cacheable?
-      cache.set(self, response.settle) if cache && !response.cached?
-      hydra.memory[self] = response if hydra && memoizable?
+      keep(response) if layered?
       @response = response
     end
 
@@ -97,17 +95,13 @@ module Hecaton::Typhoeus
 
     # For Hydra: whether a callback is to be called before the end of the request.
     def watched?
-      return true unless Hecaton::Typhoeus.listening_to_headers.empty?
+      return true if Hecaton::Typhoeus.listening? && !Hecaton::Typhoeus.listening_to_headers.empty?
 
       (@on_body || @on_headers || @on_progress) && (streaming? || some?(@on_headers) || some?(@on_progress))
     end
 
-    # For Hydra: whether it is a GET without any other option.
-    def plain?
-      return false unless @bare && (@options.empty? || (@options.size == 1 && @options[:method] == :get))
-
-      @base_url.is_a?(String) && Query.absolute?(@base_url) && !Query.dots?(@base_url)
-    end
+    # For Hydra: whether one of Layers may have a response, or is to keep one.
+    def layered? = Layers.used? || @block_connection || @options[:cache]
 
     # Whether it raises NoStub if it is not stubbed.
     def blocked? = block_connection.nil? ? Config.block_connection : block_connection
@@ -145,13 +139,21 @@ module Hecaton::Typhoeus
     # DebugInfo: what verbose wrote down; nil without it.
     attr_reader :debug_info
 
-    # For Hydra: how the request is sent, nil for a plain GET.
-    attr_accessor :plan
+    # For Plan: the last plan, nil for none.
+    attr_reader :plan
     # For Hydra: what hands the parts of its response on.
     attr_writer :in_parts
 
+    # For Hydra: how the request is sent now.
+    def planned
+      @in_parts = nil
+      @plan = Plan.of(self)
+    end
+
     # For Hydra: the Response for an outcome, by the plan.
     def response_for(outcome)
+      return Response.of(outcome) if @plan.plain? && @in_parts.nil?
+
       @plan.finish if @plan.cookies
       @in_parts ? @in_parts.response(outcome) : Exchange.response(@plan, outcome)
     end
@@ -169,6 +171,12 @@ module Hecaton::Typhoeus
     def marshal_load(attributes) = attributes.each { |name, value| instance_variable_set(name, value) }
 
     private
+
+    def keep(response)
+      cache = cacheable?
+      cache.set(self, response.settle) if cache && !response.cached?
+      hydra.memory[self] = response if hydra && memoizable?
+    end
 
     def some?(list) = !(list.nil? || list.empty?)
 

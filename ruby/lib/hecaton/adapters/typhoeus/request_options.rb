@@ -110,8 +110,10 @@ module Hecaton::Typhoeus
 
     # libcurl takes http for granted, and takes "/../" and "/./" out of paths.
     def absolute(url)
-      url = "http://#{url}" unless Query.absolute?(url) || url.match?(%r{\A[a-zA-Z][a-zA-Z0-9+.\-]*://})
-      Query.dots?(url) && !@path_as_is ? Query.without_dots(url) : url
+      return url if Query.plain?(url)
+
+      url = "http://#{url}" unless url.match?(%r{\A[a-zA-Z][a-zA-Z0-9+.\-]*://})
+      @path_as_is ? url : Query.without_dots(url)
     end
 
     def set_up_url

@@ -76,11 +76,11 @@ module Hecaton::Typhoeus
 
     # Subscribers to the engine's events may have the String too.
     def bytes
-      @own_body ||=
-        if !@outcome.is_a?(Hecaton::Response) then "".b
-        elsif (body = @outcome.body).encoding == Encoding::BINARY then body
-        else body.dup.force_encoding(Encoding::BINARY)
-        end
+      return @own_body if @own_body
+      return @own_body = "".b unless @outcome.is_a?(Hecaton::Response)
+
+      body = @outcome.body
+      body.encoding == Encoding::BINARY ? body : @own_body = body.dup.force_encoding(Encoding::BINARY)
     end
   end
 end

@@ -16,7 +16,8 @@ module Hecaton::Typhoeus
       def initialize(hydra)
         @hydra = hydra
         @home = Process.pid
-        @batch = nil
+        @batch = @client = @way = nil # The last request's client, and its way into the batch.
+        @size = 0
         @sending = @sent = nil # The request that is being started, and its Pending, as soon as that is known.
         @delivered = nil # The request that got its Response last, by its Pending.
         @calls = nil # The callbacks of that.
@@ -24,12 +25,19 @@ module Hecaton::Typhoeus
         @left = [] # Those that have ended and whose callbacks were not all begun, because `run` was left.
       end
 
-      # How many are under way.
-      def size = @batch ? @batch.size : 0
+      # How many are under way. Those that ended count until their callbacks are called.
+      attr_reader :size
 
       # Starts a request. One that cannot be sent as it is given is left out.
       def start(request)
-        request.plain? && !request.watched? ? start_plain(request) : start_by_plan(request)
+        plan = request.planned
+        return forbid(request, plan) if plan.forbidden
+
+        way = plan.client.equal?(@client) ? @way : way_of(plan.client)
+        url = plan.url_of(request)
+        @sent = nil
+        @sending = request
+        promise(request, plan.queue(way, url))
       rescue Hecaton::ForkError
         raise if @home == Process.pid
 
@@ -59,6 +67,8 @@ module Hecaton::Typhoeus
         recover if @sending
         note_left
         call_left
+        # An interrupt may have come between an end and its count.
+        @size = @batch ? @batch.size : 0 if @left.empty?
       end
 
       # After `wait`. Requests under way stay so, and callbacks that were not called are noted for the next `run`.
@@ -106,44 +116,31 @@ module Hecaton::Typhoeus
 
       def close
         batch = @batch
-        @batch = nil # First: an interrupt must not leave a closed one here.
+        @batch = @client = nil # First: an interrupt must not leave a closed one here.
         batch.close
       end
 
-      def start_by_plan(request)
-        request.plan = plan = Plan.of(request)
-        return request.finish(Exchange.response(plan, plan.forbidden)) if plan.forbidden
-
-        request.in_parts = nil
-        way = way_of(plan.client)
-        url = plan.url_of(request)
-        @sent = nil
-        @sending = request
-        promise(request, plan.queue(way, url))
-      end
-
-      def start_plain(request)
-        Clients.warn_of_timeout
-        request.plan = nil if request.plan
-        way = way_of(Clients.default)
-        @sent = nil
-        @sending = request
-        promise(request, way.send_request("GET".freeze, request.base_url, nil))
+      # Ends a request whose scheme is forbidden.
+      def forbid(request, plan)
+        request.finish(Exchange.response(plan, plan.forbidden))
+        @hydra.started(request)
       end
 
       # The way of this client's requests into the batch, which belongs to the client of its first request.
       def way_of(client)
         @batch ||= Exchange.seen_once { client.send(:new_batch, NO_LIMIT, nil, nil) }
-        @batch.way_of(client)
+        @client, @way = client, @batch.way_of(client)
+        @way
       end
 
       # Does each step once, also if it is called again.
       def promise(request, pending)
         @sent = pending
-        request.in_parts = InParts.new(request, request.plan, @batch, pending) if request.plan && request.watched? && !pending.in_parts?
+        request.in_parts = InParts.new(request, request.plan, @batch, pending) if request.watched? && !pending.in_parts?
         pending.on_complete { |outcome| deliver(pending, request, outcome) } unless pending.callback?
         @hydra.started(request)
-        @sending = @sent = nil
+        @sending, @sent, @size = nil, nil, @size + 1
+        nil # The values would be an Array.
       end
 
       # Calls the callbacks of a request that has ended, or the rest of them if `run` was left between two.
@@ -151,11 +148,11 @@ module Hecaton::Typhoeus
         outer = @calling
         @calling = pending
         unless pending.equal?(@delivered)
-          @calls = request.take(request.plan ? request.response_for(outcome) : Response.of(outcome))
-          @delivered = pending
+          calls = request.take(request.response_for(outcome))
+          @calls, @delivered, @size = calls, pending, @size - 1
         end
         request.call_back(@calls) # It may be queued again already, and then has none of its own.
-        @hydra.dequeue_many unless @hydra.queued_requests.empty?
+        @hydra.dequeue_many
       ensure
         @calling = outer
       end

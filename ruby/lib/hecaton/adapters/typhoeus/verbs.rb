@@ -19,7 +19,16 @@ module Hecaton::Typhoeus
 
   # Adds a block that is called with each request before it is sent, and returns the Array of these blocks. If a
   # block returns nil, false or a Response, the request is not sent, and the block must finish it.
-  def self.before(&block) = listed(@before ||= [], block)
+  def self.before(&block) = listed(@before ||= Layers.use && [], block)
+
+  # For requests: whether there ever was a block for all of them, but for those of before.
+  def self.listening? = @listening
+
+  # See Types. There is no way back, because a program may keep the Array.
+  private_class_method def self.listed(list, block)
+    @listening = true
+    super
+  end
 
   # For Layers: whether there are such blocks.
   def self.before? = !(@before.nil? || @before.empty?)
