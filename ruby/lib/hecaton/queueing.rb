@@ -45,13 +45,13 @@ module Hecaton
       @request_builder.build("GET", nil, options, RequestBuilder.needs(options), nil, nil).freeze if @plain
     end
 
-    # For adapters: queues a request with translated options, and returns its Pending. nil if its client's requests need
-    # further steps in this batch, which may have interceptors where an earlier one had none.
-    def repeat(method, url, translated)
+    # For adapters: queues a request with translated options, and returns its Pending, of that class. nil if requests of
+    # its client need further steps in this batch, which may have interceptors where an earlier one had none.
+    def repeat(method, url, translated, pending = Pending)
       return unless @plain
 
       kind = @kind[0] == method ? @kind : kind(method)
-      @native.push(Pending.allocate.load(kind, nil, nil), method, url, nil, translated)
+      @native.push(pending.allocate.load(kind, nil, nil), method, url, nil, translated)
     end
 
     private

@@ -10,7 +10,7 @@ class Hecaton::Typhoeus::Request
       private_constant :NONE
 
       # Called with the Response of a request that has ended, however it did.
-      def on_complete(&block) = listed(@on_complete ||= [], block)
+      def on_complete(&block) = block ? (@on_complete ||= []) << block : @on_complete ||= []
 
       # Called with the Response if it is a success.
       def on_success(&block) = listed(@on_success ||= [], block)
@@ -31,7 +31,7 @@ class Hecaton::Typhoeus::Request
       # Array of the blocks that on_progress was given.
       def listening_to_progress = @on_progress || NONE
 
-      # For requests: adds those of the end to a list.
+      # For requests: adds those of the end of all requests to a list.
       def list_end(calls)
         calls.concat(@on_complete) if @on_complete
         calls.concat(@on_progress) if @on_progress
@@ -50,6 +50,9 @@ class Hecaton::Typhoeus::Request
       # The list, with the block if there is one.
       def listed(list, block) = block ? list << block : list
     end
+
+    # Not empty if there ever were callbacks for all requests, whose Arrays a program may keep. See Layers::USED.
+    FOR_ALL = []
 
     # Calls the callbacks of on_headers, and returns an Array of their values.
     def execute_headers_callbacks(response)
@@ -77,12 +80,13 @@ class Hecaton::Typhoeus::Request
     # How many were begun, and the callbacks that are there: none that they add.
     def list_callbacks
       list = [0]
-      for_all = Hecaton::Typhoeus if Hecaton::Typhoeus.listening?
+      for_all = Hecaton::Typhoeus unless FOR_ALL.empty?
       for_all&.list_end(list)
-      list_end(list)
+      list.concat(@on_complete) if @on_complete
+      list.concat(@on_progress) if @on_progress
       if (response = @response)
         for_all&.list_verdict(list, response)
-        list_verdict(list, response)
+        list_verdict(list, response) if @on_success || @on_failure
       end
       @calls = list
     end

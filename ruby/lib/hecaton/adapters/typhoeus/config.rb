@@ -4,6 +4,9 @@ module Hecaton::Typhoeus
   # Read where Typhoeus reads them: block_connection, memoize and cache when a request runs, the others when it is
   # made.
   module Config
+    # For requests: those defaults that are set.
+    DEFAULTS = {}
+
     class << self
       # Whether requests that are not stubbed raise Errors::NoStub.
       attr_reader :block_connection
@@ -30,17 +33,10 @@ module Hecaton::Typhoeus
       end
 
       # Defaults of the options of these names; user_agent of the header.
-      attr_reader :verbose, :timeout, :connecttimeout, :user_agent, :proxy
-
       %i[verbose timeout connecttimeout user_agent proxy].each do |name|
-        define_method(:"#{name}=") do |value|
-          instance_variable_set(:"@#{name}", value)
-          @defaults = ![@verbose, @timeout, @connecttimeout, @user_agent, @proxy].all?(&:nil?)
-        end
+        define_method(name) { DEFAULTS[name] }
+        define_method(:"#{name}=") { |value| value.nil? ? DEFAULTS.delete(name) : DEFAULTS[name] = value }
       end
-
-      # For requests: whether any of those is set.
-      def defaults? = @defaults
     end
   end
 end

@@ -72,7 +72,7 @@ module Hecaton::Typhoeus
       queue = @queued_requests
       return if queue.empty?
 
-      note(queue.first) # Before it leaves the queue. An interrupt finds it in one of the two.
+      @taken << queue.first.unanswered # Before it leaves the queue. An interrupt finds it in one of the two.
       start(queue.shift)
     end
 
@@ -81,7 +81,7 @@ module Hecaton::Typhoeus
 
     # Starts a request now, queue and limit notwithstanding, or ends it without the network. It continues in `run`.
     def add(request)
-      note(request)
+      @taken << request.unanswered
       start(request)
     end
 
@@ -112,12 +112,6 @@ module Hecaton::Typhoeus
       @transfers.pause
     ensure
       @running.unlock unless in_callback
-    end
-
-    # Keeps a request until it has been started.
-    def note(request)
-      request.unanswered
-      @taken << request
     end
 
     def start(request)

@@ -21,25 +21,23 @@ module Hecaton::Typhoeus
     @kept = [].freeze # Replaced, never changed.
 
     # The plan for a request. Most programs repeat the same few options.
-    def self.of(request)
-      options = request.raw_options
-      plan = request.plan
-      return plan if plan && plan.lasting.equal?(options)
-
+    def self.of(base_url, options)
       plan = known(options)
       return plan if plan
 
       lasting = lasting(options)
-      plan = new(request.base_url.to_s, lasting || options, lasting)
+      plan = new(base_url.to_s, lasting || options, lasting)
       @kept = [plan, *@kept.first(MOST - 1)].freeze if plan.lasting
       plan
     end
 
-    # A plan that was made of such options, nil for none. By index, because find makes three objects.
+    # A plan that was made of such options, nil for none. Without a block, which costs as much as comparing does.
     def self.known(options)
       kept = @kept
-      at = kept.index { |plan| plan.lasting.eql?(options) } # Not ==, for 1 and 1.0 are two headers.
-      at && kept[at]
+      at = -1
+      while (plan = kept[at += 1])
+        return plan if plan.lasting.eql?(options) # Not ==, for 1 and 1.0 are two headers.
+      end
     end
 
     # For Clients: the next requests get new plans.
@@ -54,6 +52,9 @@ module Hecaton::Typhoeus
 
     # Hash: the options that it was made of, frozen, if it may be taken again; else nil.
     attr_reader :lasting
+
+    # Whether each outcome is the response as it is: none is unwanted, forbidden or verbose, and there are no cookies.
+    attr_reader :plain
 
     # The Hecaton::Client, and the arguments of its `request`.
     attr_reader :client, :verb, :headers, :body, :timeout, :redirects, :basic_auth, :digest_auth, :multipart
@@ -71,9 +72,6 @@ module Hecaton::Typhoeus
       @lasting = lasting if @body.nil?
       @plain = !@lasting.nil? && @redirects != 0
     end
-
-    # Whether each outcome is the response as it is: none is unwanted, forbidden or verbose, and there are no cookies.
-    def plain? = @plain
 
     # The URL for a request of this plan.
     def url_of(request) = @lasting ? absolute(request.base_url.to_s) : @url
@@ -110,9 +108,9 @@ module Hecaton::Typhoeus
       refuse(error, url)
     end
 
-    # Queues it in a batch, by the way of its client, and returns the Pending.
+    # Queues it in a batch, by the way of its client, and returns the Pending, which is mostly a Sent.
     def queue(way, url)
-      pending = way.repeat(@verb, url, @translated ||= way.translate(options)) if @lasting
+      pending = way.repeat(@verb, url, @translated ||= way.translate(options), Sent) if @lasting
       pending || way.send_request(@verb, url, options)
     rescue ArgumentError => error
       refuse(error, url)

@@ -34,9 +34,6 @@ module Hecaton::Typhoeus
       "#{base}?#{own}#{"&" if own}#{text(params, encoding, escape: escape)}"
     end
 
-    # Whether it is sent as it is, as nearly all are. Called for each request, so without making Strings.
-    def plain?(url) = url.start_with?("http://".freeze, "https://".freeze) && !url.include?("/.".freeze)
-
     # The URL without dot segments: those in its path are resolved (RFC 3986 §5.2.4).
     def without_dots(url)
       head, path, rest = url.match(%r{\A(\w+://[^/?#]*)([^?#]*)(.*)\z}m)&.captures

@@ -30,7 +30,7 @@ module Hecaton::Typhoeus
       @original_options = options
       @options = (@plan = Plan.known(options)) ? @plan.lasting : own(options)
       @bare = true
-      complete if Config.defaults?
+      complete unless Config::DEFAULTS.empty?
     end
 
     # Hash: the given options and the defaults. Defaults are the headers User-Agent and Expect, maxredirs, and the
@@ -40,9 +40,6 @@ module Hecaton::Typhoeus
       @options
     end
 
-    # For Plan: the options, maybe without the defaults, which Plan knows itself.
-    def raw_options = @options
-
     # String: the URL with its params, as it will be sent.
     def url = Query.join(base_url.to_s, options[:params], options[:params_encoding], options[:escape] != false)
 
@@ -51,8 +48,8 @@ module Hecaton::Typhoeus
     # Raises Ethon::Errors::InvalidOption or InvalidValue for options, Errors::NoStub, and what callbacks raise.
     def run
       Layers.pass(self) do
-        @plan = Plan.of(self)
-        finish(Exchange.perform(@plan, @plan.url_of(self), (self if watched?)))
+        plan = planned
+        finish(Exchange.perform(plan, plan.url_of(self), (self if watched?)))
       end
     end
 
@@ -63,16 +60,19 @@ module Hecaton::Typhoeus
       response
     end
 
-    # For Hydra: takes the response, and returns the list for call_back.
+    # For finish: takes the response, and returns the list for call_back.
     def take(response, bypass_memoization = nil)
       bypass_memoization ? @response = response : self.response = response
       response.request = self
-      report if @plan&.verbose?
+      report if @plan && !@plan.plain && @plan.verbose?
       list_callbacks
     end
 
-    # For Hydra: it is queued anew.
-    def unanswered = @calls = nil
+    # For Hydra: itself, queued anew.
+    def unanswered
+      @calls = nil
+      self
+    end
 
     # For Hydra: whether a response has come since.
     def answered? = !@calls.nil?
@@ -95,13 +95,13 @@ module Hecaton::Typhoeus
 
     # For Hydra: whether a callback is to be called before the end of the request.
     def watched?
-      return true if Hecaton::Typhoeus.listening? && !Hecaton::Typhoeus.listening_to_headers.empty?
+      return true unless FOR_ALL.empty? || Hecaton::Typhoeus.listening_to_headers.empty?
 
       (@on_body || @on_headers || @on_progress) && (streaming? || some?(@on_headers) || some?(@on_progress))
     end
 
     # For Hydra: whether one of Layers may have a response, or is to keep one.
-    def layered? = Layers.used? || @block_connection || @options[:cache]
+    def layered? = !Layers::USED.empty? || @block_connection || @options[:cache]
 
     # Whether it raises NoStub if it is not stubbed.
     def blocked? = block_connection.nil? ? Config.block_connection : block_connection
@@ -139,23 +139,33 @@ module Hecaton::Typhoeus
     # DebugInfo: what verbose wrote down; nil without it.
     attr_reader :debug_info
 
-    # For Plan: the last plan, nil for none.
+    # For Hydra: the last Plan, nil for none.
     attr_reader :plan
     # For Hydra: what hands the parts of its response on.
     attr_writer :in_parts
 
-    # For Hydra: how the request is sent now.
+    # For Hydra: the Plan by which it is sent now. A Plan knows the defaults itself, which the options may be without.
     def planned
       @in_parts = nil
-      @plan = Plan.of(self)
+      @plan&.lasting.equal?(@options) ? @plan : @plan = Plan.of(@base_url, @options)
     end
 
-    # For Hydra: the Response for an outcome, by the plan.
-    def response_for(outcome)
-      return Response.of(outcome) if @plan.plain? && @in_parts.nil?
+    # For Hydra: takes the response of an outcome, by the plan, and returns the list for call_back.
+    def take_outcome(outcome)
+      return take(Response.allocate.load(outcome, nil, nil, nil)) if @plan.plain && !@in_parts
 
       @plan.finish if @plan.cookies
-      @in_parts ? @in_parts.response(outcome) : Exchange.response(@plan, outcome)
+      take(@in_parts ? @in_parts.response(outcome) : Exchange.response(@plan, outcome))
+    end
+
+    # Ruby 3.1 reads a variable slowly if no object of the class ever had it. It makes room for a variable and for those
+    # before it in this order. So the first one that a request gets is the last here.
+    if RUBY_VERSION < "3.2"
+      allocate.instance_exec do
+        @on_progress = @on_body = @on_headers = @on_failure = @on_success = @block_connection = nil
+        @response = @in_parts = @calls = @hydra = @on_complete = @bare = @options = @plan = nil
+        @base_url = @original_options = nil
+      end
     end
 
     COPIED = %i[@base_url @original_options @options @block_connection @response].freeze
@@ -197,13 +207,12 @@ module Hecaton::Typhoeus
       options[:headers] = { "User-Agent" => Config.user_agent || USER_AGENT }.merge(options[:headers] || {})
       options[:headers]["Expect"] ||= ""
       options[:maxredirs] ||= 50
-      return unless Config.defaults?
-
-      %i[verbose timeout connecttimeout].each do |name|
-        value = Config.public_send(name)
-        options[name] = value if options[name].nil? && !value.nil?
+      Config::DEFAULTS.each do |name, value|
+        case name
+        when :proxy then options[:proxy] = value unless options.key?(:proxy)
+        when :verbose, :timeout, :connecttimeout then options[name] = value if options[name].nil?
+        end
       end
-      options[:proxy] = Config.proxy unless options.key?(:proxy) || Config.proxy.nil?
     end
 
     def text(value)

@@ -108,9 +108,9 @@ module Hecaton::Typhoeus
       most.negative? ? MOST_REDIRECTS : most
     end
 
-    # libcurl takes http for granted, and takes "/../" and "/./" out of paths.
+    # libcurl takes http for granted, and takes "/../" and "/./" out of paths. Nearly all URLs are returned as they are.
     def absolute(url)
-      return url if Query.plain?(url)
+      return url if url.start_with?("http://".freeze, "https://".freeze) && !url.include?("/.".freeze)
 
       url = "http://#{url}" unless url.match?(%r{\A[a-zA-Z][a-zA-Z0-9+.\-]*://})
       @path_as_is ? url : Query.without_dots(url)

@@ -64,6 +64,14 @@ module Hecaton::Typhoeus
     # For Marshal.load.
     def marshal_load(attributes) = attributes.each { |name, value| instance_variable_set(name, value) }
 
+    # See Request. Ruby 3.1 holds the first three variables in the object itself.
+    if RUBY_VERSION < "3.2"
+      allocate.instance_exec do
+        @handled_response = @request = @outcome = nil
+        @own_status = @own_code = @own_body = @options = nil
+      end
+    end
+
     private
 
     def facts

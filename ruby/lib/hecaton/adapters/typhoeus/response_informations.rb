@@ -24,9 +24,9 @@ module Hecaton::Typhoeus
 
       # Integer: the status, 0 when there was no response.
       def response_code
-        return @own_status || Facts.status(@outcome) unless @options
+        return (@options[:response_code] || @options[:code]).to_i if @options
 
-        (@options[:response_code] || @options[:code]).to_i
+        @own_status || (@outcome.is_a?(Hecaton::Error) ? Facts.status(@outcome) : @outcome.status)
       end
       alias code response_code
 

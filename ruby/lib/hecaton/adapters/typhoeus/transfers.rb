@@ -31,9 +31,10 @@ module Hecaton::Typhoeus
       # Starts a request. One that cannot be sent as it is given is left out.
       def start(request)
         plan = request.planned
-        return forbid(request, plan) if plan.forbidden
+        return forbid(request, plan) if !plan.plain && plan.forbidden
 
-        way = plan.client.equal?(@client) ? @way : way_of(plan.client)
+        client = plan.client
+        way = client.equal?(@client) ? @way : way_of(client)
         url = plan.url_of(request)
         @sent = nil
         @sending = request
@@ -77,6 +78,20 @@ module Hecaton::Typhoeus
 
         note_left
         close if @batch.size.zero?
+      end
+
+      # For Sent: calls the callbacks of a request that has ended, or the rest of them if `run` was left between two.
+      def deliver(pending, request, outcome)
+        outer = @calling
+        @calling = pending
+        unless pending.equal?(@delivered)
+          calls = request.take_outcome(outcome)
+          @calls, @delivered, @size = calls, pending, @size - 1
+        end
+        request.call_back(@calls) # It may be queued again already, and then has none of its own.
+        @hydra.dequeue_many
+      ensure
+        @calling = outer
       end
 
       private
@@ -137,24 +152,12 @@ module Hecaton::Typhoeus
       def promise(request, pending)
         @sent = pending
         request.in_parts = InParts.new(request, request.plan, @batch, pending) if request.watched? && !pending.in_parts?
-        pending.on_complete { |outcome| deliver(pending, request, outcome) } unless pending.callback?
+        if pending.instance_of?(Sent) then pending.belong(self, request)
+        elsif !pending.callback? then pending.on_complete { |outcome| deliver(pending, request, outcome) }
+        end
         @hydra.started(request)
         @sending, @sent, @size = nil, nil, @size + 1
         nil # The values would be an Array.
-      end
-
-      # Calls the callbacks of a request that has ended, or the rest of them if `run` was left between two.
-      def deliver(pending, request, outcome)
-        outer = @calling
-        @calling = pending
-        unless pending.equal?(@delivered)
-          calls = request.take(request.response_for(outcome))
-          @calls, @delivered, @size = calls, pending, @size - 1
-        end
-        request.call_back(@calls) # It may be queued again already, and then has none of its own.
-        @hydra.dequeue_many
-      ensure
-        @calling = outer
       end
     end
   end

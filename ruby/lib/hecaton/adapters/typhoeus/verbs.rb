@@ -21,13 +21,12 @@ module Hecaton::Typhoeus
   # block returns nil, false or a Response, the request is not sent, and the block must finish it.
   def self.before(&block) = listed(@before ||= Layers.use && [], block)
 
-  # For requests: whether there ever was a block for all of them, but for those of before.
-  def self.listening? = @listening
-
-  # See Types. There is no way back, because a program may keep the Array.
-  private_class_method def self.listed(list, block)
-    @listening = true
-    super
+  # See Types.
+  %i[on_complete on_success on_failure on_headers on_progress].each do |name|
+    define_singleton_method(name) do |&block|
+      Request::Callbacks::FOR_ALL[0] = true
+      super(&block)
+    end
   end
 
   # For Layers: whether there are such blocks.
