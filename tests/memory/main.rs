@@ -1,14 +1,23 @@
 //! `max_buffered` bounds the memory of bodies: what is allocated at most is counted while hostile bodies are received.
-//! Bytes are counted and not the process's pages, so the load of the machine changes nothing.
+//! And what is allocated while requests wait for their responses. Bytes are counted and not the process's pages, so the
+//! load of the machine changes nothing.
 
+use std::io::Read;
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use hecaton::{Batch, Client, Config, Outcome, Protocol, Proxy, Reactor, Request};
 use hecaton_test_server::{Http2, Options, TestServer};
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]
 static ALLOCATED: PeakAlloc = PeakAlloc;
+
+/// Tests take turns, because they count all that the process allocates.
+static TURN: Mutex<()> = Mutex::new(());
 
 const AT_ONCE: usize = 100;
 
@@ -60,6 +69,7 @@ fn is_refused(outcome: &Outcome) -> bool {
 
 #[test]
 fn all_bodies_together_take_no_more_than_is_allowed() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let most = MAX_BUFFERED + MOVED + WHOLE + AT_ONCE * OF_A_REQUEST;
     for (http, path) in [
         (Protocol::Http1, "/bomb/gzip/64"),
@@ -72,4 +82,47 @@ fn all_bodies_together_take_no_more_than_is_allowed() {
         assert!(peak < most, "{path}: {peak} bytes of {most}");
         assert!(refused > 0, "{path}: no body was refused");
     }
+}
+
+/// Reads requests with such bodies, each over a connection of its own, and hands the connections over.
+fn read_all(listener: &TcpListener, body: usize, read: &Sender<TcpStream>) {
+    for _ in 0..AT_ONCE {
+        let (mut connection, _) = listener.accept().expect("a connection");
+        let (mut received, mut some) = (0, [0; 4096]);
+        while received < body {
+            received += connection.read(&mut some).expect("a request");
+        }
+        let _ = read.send(connection);
+    }
+}
+
+/// The program may hold one body for all requests, and the engine needs no copy of what it has sent.
+#[test]
+fn a_request_that_waits_for_its_response_holds_no_copy_of_its_body() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    let body = Bytes::from(vec![b'x'; 12 << 10]);
+    let mut config = Config::new(Duration::from_secs(60));
+    config.proxy = Proxy::Off;
+    let mut batch = Batch::new(Client::new(config), AT_ONCE);
+    for tag in 0..AT_ONCE {
+        let request = Request::new("POST", &url).expect("a URL");
+        batch.push(tag, request.body(body.clone()));
+    }
+    let (sender, connections) = channel();
+    let length = body.len();
+    let server = std::thread::spawn(move || read_all(&listener, length, &sender));
+    let reactor = Reactor::new().expect("a reactor");
+    let before = ALLOCATED.current_usage();
+    let mut outcomes = Vec::new();
+    while !server.is_finished() {
+        let longest = Duration::from_millis(20);
+        let ended = reactor.block_on_at_most(batch.wait(&mut outcomes), longest);
+        assert!(ended.is_none(), "{outcomes:?}");
+    }
+    let each = (ALLOCATED.current_usage() - before) / AT_ONCE;
+    println!("{each} bytes for each request");
+    assert_eq!(connections.iter().count(), AT_ONCE);
+    assert!(each < 8 << 10, "{each} bytes for each request");
 }

@@ -64,6 +64,20 @@ pub struct Aborted<T> {
     pub started: Vec<T>,
 }
 
+/// A queue with room for so many requests keeps its memory, so that a batch that is refilled allocates nothing.
+const ROOM_KEPT: usize = 1024;
+
+/// The first value of a queue. Gives back memory that the others do not need: a long queue would hold it otherwise
+/// until the last of its requests has ended.
+fn pop_front<V>(queue: &mut VecDeque<V>) -> Option<V> {
+    let first = queue.pop_front();
+    let room = queue.capacity();
+    if room > ROOM_KEPT && queue.len() < room / 4 {
+        queue.shrink_to(room / 2);
+    }
+    first
+}
+
 /// How many free slots of 1 KiB a batch holds: about as many requests as end in one turn of a usual batch.
 const MOST_FREE: usize = 256;
 
@@ -378,7 +392,7 @@ impl<T> Queue<T> {
     /// The next request to start, with its origin if the scheduler must learn of its end.
     fn next(&mut self) -> Option<(Queued<T>, Option<Arc<Origin>>)> {
         match self {
-            Queue::Plain(waiting) => Some((waiting.pop_front()?, None)),
+            Queue::Plain(waiting) => Some((pop_front(waiting)?, None)),
             Queue::Limited(limited) => {
                 let (origin, queued) = limited.scheduler.next(Instant::now())?;
                 Some((queued, Some(origin)))
@@ -449,6 +463,17 @@ mod tests {
     use super::*;
     use crate::runtime::yield_now::REQUESTS_PER_TURN;
     use crate::{Config, Reactor};
+
+    #[test]
+    fn a_queue_gives_memory_back_while_it_empties() {
+        let all = 100 * ROOM_KEPT;
+        let mut queue: VecDeque<usize> = (0..all).collect();
+        for next in 0..all {
+            assert_eq!(pop_front(&mut queue), Some(next));
+            assert!(queue.capacity() <= ROOM_KEPT.max(4 * queue.len() + 4));
+        }
+        assert_eq!(pop_front(&mut queue), None);
+    }
 
     /// Another client's deadline may be due meanwhile, and only the reactor's turn notices it.
     #[test]

@@ -109,7 +109,7 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
                 queue.is_ready = false;
             }
             let value = match queue.may_start(self.per_origin) {
-                true => queue.waiting.pop_front(),
+                true => super::pop_front(&mut queue.waiting),
                 false => None,
             };
             if value.is_some() {

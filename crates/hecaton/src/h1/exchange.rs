@@ -122,6 +122,7 @@ impl Exchange<'_> {
         if self.outgoing.is_done() {
             trace.attempt().send_time = trace.lap();
             trace.attempt().phase = Phase::FirstByte;
+            self.outgoing.drop_written();
         }
         result
     }

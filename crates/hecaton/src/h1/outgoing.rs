@@ -8,13 +8,16 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use tokio::time::{Sleep, sleep};
 
-use super::encode::{encode, waits_to_send};
+use super::encode::{encode, estimate, waits_to_send};
 use crate::config::Config;
 use crate::h1::connection::Connection;
 use crate::message::body::{Body, Sourced};
 use crate::message::failure::Failure;
 use crate::message::request::Request;
 use crate::runtime::yield_now::PIECES_PER_TURN;
+
+/// Most heads are shorter than this. The memory of longer output is not kept.
+const MOST_KEPT: usize = 4 << 10;
 
 pub(crate) struct Outgoing {
     /// The head with a small body after it; later each piece of a body from a source.
@@ -45,6 +48,9 @@ impl Outgoing {
     pub fn new(connection: &mut Connection, request: &Request, config: &Config) -> Outgoing {
         let mut output = std::mem::take(&mut connection.output);
         output.clear();
+        if output.capacity() == 0 {
+            output.reserve_exact(estimate(request, config));
+        }
         let forward = connection.forward.as_deref();
         let whole = encode(request, config, forward, &mut output);
         let rest = match &request.body {
@@ -104,6 +110,15 @@ impl Outgoing {
                 cx.waker().wake_by_ref();
                 return Ok(());
             }
+        }
+    }
+
+    /// Drops the memory of a long output that is written, which would wait with the request for its response, and be
+    /// kept by the idle connection.
+    pub fn drop_written(&mut self) {
+        if self.output.capacity() > MOST_KEPT {
+            self.written -= self.output.len();
+            self.output = Vec::new();
         }
     }
 
