@@ -331,6 +331,7 @@ class TyphoeusHydraTest < DropInTest
         step += 3
       end
       assert_operator step, :>, 100
+      assert_operator real_server.ledger.fetch("peak_in_flight"), :<=, 2
     end
   end
 
