@@ -269,6 +269,18 @@ fn percent(text: &str) -> String {
     text.bytes().map(shown).collect()
 }
 
+/// A call that every client refuses.
+fn with_unknown_word() -> CallOptions {
+    CallOptions {
+        new_client: true,
+        method: "GET".into(),
+        url: "http://127.0.0.1:1/".into(),
+        timeout_ms: Call::LIMIT_MS,
+        needs: vec![format!("word-{}", std::process::id())],
+        ..CallOptions::default()
+    }
+}
+
 /// A client that a manifest describes. Its driver is started again after a failure.
 pub struct Process {
     manifest: Manifest,
@@ -301,15 +313,7 @@ impl Process {
             breaks: 0,
             says_no_words: false,
         };
-        let unknown = CallOptions {
-            new_client: true,
-            method: "GET".into(),
-            url: "http://127.0.0.1:1/".into(),
-            timeout_ms: Call::LIMIT_MS,
-            needs: vec![format!("word-{}", std::process::id())],
-            ..CallOptions::default()
-        };
-        match process.driver()?.make(&unknown)? {
+        match process.driver()?.make(&with_unknown_word())? {
             Reported::Unsupported { what } if what == "call" => bail!(
                 "{} cannot be audited: its driver has no command `call`; docs/driver-protocol.md says how to add it",
                 manifest.client
