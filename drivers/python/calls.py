@@ -78,7 +78,7 @@ def call_of(line):
         url=line["url"],
         fields=dict(urllib.parse.parse_qsl(line["fields"], keep_blank_values=True)),
         body=urllib.parse.unquote_to_bytes(line["body"]) if "body" in line else None,
-        timeout=line["timeout_ms"] / 1000 if "timeout_ms" in line else None,
+        timeout=line["timeout_ms"] / 1000,
         **{name: line.get(name) for name in optional},
     )
 

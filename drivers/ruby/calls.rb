@@ -7,7 +7,7 @@ module Kit
   # The call to make. A client's block builds its client once for all calls of a case, by `client`.
   Call = Struct.new(:method, :url, :fields, :body, :timeout_ms, :follow, :ca, :verify, :http, :proxy, :hosts,
     :pool_size, :idle_ms, :environment, :keep) do
-    def timeout = timeout_ms && (timeout_ms / 1000.0)
+    def timeout = timeout_ms / 1000.0
     def idle_timeout = idle_ms && (idle_ms / 1000.0)
     # Calls that are made at once share it.
     def client = BUILDING.synchronize { keep[:client] ||= yield }

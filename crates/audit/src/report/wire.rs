@@ -26,12 +26,12 @@ const FRAMES: [&str; 10] = [
 pub fn wire(run: &Run) -> String {
     let mut out = String::new();
     for (call, reported) in run.calls.iter().zip(&run.reported) {
-        let limit = call.timeout_ms;
         let _ = writeln!(
             out,
-            "requested  {} {}, limit {limit} ms",
+            "requested  {} {}, limit {} ms",
             call.method,
-            call.url.escape_debug()
+            call.url.escape_debug(),
+            call.timeout_ms
         );
         let _ = writeln!(out, "claimed    {reported}");
     }
