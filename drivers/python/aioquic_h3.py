@@ -1,5 +1,5 @@
-# aioquic: a connection of HTTP/3 on asyncio, as its example http3_client.py has it, with a stream for each request in
-# flight; aiohttp for HTTP/1.1, which aioquic does not have.
+# aioquic: a connection of HTTP/3 on asyncio, as in its example http3_client.py. Each request in flight has a stream.
+# HTTP/1.1, which aioquic does not have, is aiohttp's.
 import asyncio
 import importlib.metadata
 import ssl

@@ -13,7 +13,7 @@ pub const LONG: usize = 1000;
 
 /// The server's part of a stage.
 pub struct Server<Play> {
-    /// What it plays on its next connection.
+    /// The script for its next connection.
     pub next: Arc<Mutex<Option<Play>>>,
     /// Whether the second request came first. On a busy machine a request may leave after the one behind it.
     pub swapped: Arc<AtomicBool>,

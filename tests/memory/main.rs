@@ -31,7 +31,7 @@ const OF_A_REQUEST: usize = 256 << 10;
 /// The largest body, while it is moved to twice the memory.
 const MOVED: usize = MAX_BODY / 2;
 
-/// What came of bodies that were requested at once.
+/// The outcomes of bodies that were requested at once.
 #[derive(Debug, Default)]
 struct Received {
     /// How many were refused for their memory.

@@ -45,8 +45,8 @@ module Hecaton
       @request_builder.build("GET", nil, options, RequestBuilder.needs(options), nil, nil).freeze if @plain
     end
 
-    # For adapters: queues a request with translated options, and returns its Pending, of that class. nil if requests of
-    # its client need further steps in this batch, which may have interceptors where an earlier one had none.
+    # For adapters: queues a request with translated options, and returns its Pending, of that class. Returns nil if the
+    # client's requests need further steps in this batch: interceptors may have been added since an earlier one.
     def repeat(method, url, translated, pending = Pending)
       return unless @plain
 

@@ -64,7 +64,7 @@ pub struct Aborted<T> {
     pub started: Vec<T>,
 }
 
-/// A queue with room for so many requests keeps its memory, so that a batch that is refilled allocates nothing.
+/// A queue with room for this many requests or fewer keeps its memory. A batch that is refilled then allocates nothing.
 const ROOM_KEPT: usize = 1024;
 
 /// The first value of a queue. Gives back memory that the others do not need: a long queue would hold it otherwise

@@ -15,7 +15,7 @@ use crate::transport::proxy::Forward;
 /// Bodies up to this size are sent together with the head in one write.
 const SMALL_BODY: usize = 16 << 10;
 
-/// What this client adds to a head: the names of its own fields, and the usual values but the user agent's.
+/// Bytes that this client adds to a head: the names of its own fields, and their usual values without the user agent.
 const OWN_BYTES: usize = 128;
 
 /// As many bytes as most heads of this request take. A buffer that grows piece by piece would be moved six times, and

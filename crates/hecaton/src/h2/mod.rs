@@ -19,7 +19,7 @@
 //!   an earlier stream (RFC 9113 §8.7); or no byte of the request was written. `client/resends.rs` says how often. An
 //!   error in a GOAWAY ends all streams at once, because its sender sends nothing more.
 //! - `sent` is whether a byte left the machine. `instrumented` sees that in the written frames, because `h2` does not
-//!   report it. A request that is given up counts as sent even if no byte left: `h2` keeps its head, and sends it before
+//!   report it. A request that is given up counts as sent even if no byte left. `h2` keeps its head, and sends it before
 //!   it resets the stream. A failed write is reported only after everything was read, because a peer that hung up may
 //!   have sent a GOAWAY before.
 //! - A malformed response is an error of its stream (RFC 9113 §8.1.1): its request fails and is not sent again, and the

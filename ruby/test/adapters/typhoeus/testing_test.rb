@@ -24,7 +24,7 @@ class TyphoeusTestingTest < DropInTest
     assert_equal [[201, "stubbed", "b", true]] * 4, found
   end
 
-  # What was worked out for equal options does not count where somebody intercepts.
+  # The plan of an earlier request with equal options is not used where a stub intercepts.
   def test_a_stub_that_is_made_after_an_equal_request
     Hecaton::Testing.disable!
     codes = Array.new(2) do
