@@ -47,15 +47,19 @@ class AgainstTest < Minitest::Test
       assert_equal [%w[batch get], []], [document["parts"].map { _1["name"] }, document["left_out"]]
       # Two figures of each client in six places: one, fifty and two hundred in flight, small bodies and large ones.
       assert_equal 24, document["goals"].size
-      document["goals"].each { |goal| assert_match(/÷ hecaton-(ruby|get)@same at .* not told apart, 2 rounds are too few/, goal["sentence"]) }
+      document["goals"].each { |goal|
+        assert_match(/÷ hecaton-(ruby|get)@same at .* not told apart, 2 rounds are too few/, goal["sentence"])
+      }
       assert_equal document, JSON.parse(File.read(File.join(out, "bench.json")))
     end
   end
 
   def test_a_build_that_nobody_made_is_a_sentence
     _, log, status = Open3.capture3(HECATON, "bench", "--against", "1a2b3c4")
-    assert_equal [2, "hecaton: no clients of a build called 1a2b3c4 are known; `bin/bench --against REV` builds a revision, and names " \
-                     "its clients\n"], [status.exitstatus, log]
+    assert_equal [2,
+                  "hecaton: no clients of a build called 1a2b3c4 are known; " \
+                  "`bin/bench --against REV` builds a revision, and names " \
+                  "its clients\n"], [status.exitstatus, log]
     _, log, status = Open3.capture3(File.join(ROOT, "bin/bench"), "--against", "no-such-revision")
     assert_equal 2, status.exitstatus, log
     assert_match(/\Abin\/bench: no commit of this repository is called `no-such-revision`: .*\n\z/, log.lines.last)
@@ -63,8 +67,9 @@ class AgainstTest < Minitest::Test
 
   def test_a_driver_of_ones_own_is_measured_beside_a_known_client
     drivers("mine") do |folder|
-      output, log, status = Open3.capture3(HECATON, "compare", "mine", "hecaton-ruby", "--drivers", folder, "--rounds", "1", "--json",
-        "--out", File.join(folder, "out"))
+      output, log, status =
+        Open3.capture3(HECATON, "compare", "mine", "hecaton-ruby", "--drivers", folder, "--rounds", "1", "--json",
+          "--out", File.join(folder, "out"))
       assert status.success?, log
       document = JSON.parse(output)
       assert_equal %w[mine hecaton-ruby], document["comparison"]["pair"]["names"]
@@ -84,8 +89,9 @@ class AgainstTest < Minitest::Test
   # A project of one file that has what Builds looks for; its bridge is real, and loaded by nothing.
   def project
     Dir.mktmpdir do |root|
-      write(root, "Cargo.toml" => "[workspace]\n[package]\nname = \"hecaton_native\"\nversion = \"0.1.0\"\nedition = \"2021\"\n" \
-                                  "[lib]\ncrate-type = [\"cdylib\"]\n",
+      write(root,
+        "Cargo.toml" => "[workspace]\n[package]\nname = \"hecaton_native\"\nversion = \"0.1.0\"\nedition = \"2021\"\n" \
+        "[lib]\ncrate-type = [\"cdylib\"]\n",
         "Cargo.lock" => "version = 3\n\n[[package]]\nname = \"hecaton_native\"\nversion = \"0.1.0\"\n",
         "src/lib.rs" => "", "ruby/lib/hecaton.rb" => "Hecaton = 1\n", "ruby/lib/hecaton/client.rb" => "")
       git(root, "init", "--quiet")
@@ -123,10 +129,14 @@ class AgainstTest < Minitest::Test
       write(root, "ruby/lib/hecaton.rb" => "Hecaton = 2\n")
       builds, made = make(root, first)
       assert_equal ["revision #{first[0, 10]}", "this checkout"], made
-      says = builds.libraries.transform_values { |library| IO.popen(["ruby", "-I", library, "-rhecaton", "-e", "print Hecaton"], &:read) }
+      says = builds.libraries.transform_values { |library|
+        IO.popen(["ruby", "-I", library, "-rhecaton", "-e", "print Hecaton"], &:read)
+      }
       assert_equal({ "checkout" => "2", first[0, 10] => "1" }, says)
       clients = Dir[File.join(builds.drivers, "*.toml")].map { |file| File.basename(file, ".toml") }
-      assert_equal %w[hecaton-get hecaton-ruby].product(["checkout", first[0, 10]]).map { |parts| parts.join("@") }.sort, clients.sort
+      assert_equal %w[hecaton-get hecaton-ruby]
+        .product(["checkout", first[0, 10]]).map { |parts| parts.join("@") }.sort,
+        clients.sort
       assert_equal ["this checkout"], make(root, "HEAD").last
     end
   end
@@ -140,9 +150,12 @@ class AgainstTest < Minitest::Test
       File.utime(File.atime(root), Time.now - 86_400, File.join(root, "src/lib.rs"))
       marked = [first, second].to_h do |revision|
         libraries = make(root, revision).first.libraries
-        [revision, libraries.transform_values { |library| File.binread(File.join(library, "hecaton", Builds::LIBRARY)).include?("marked") }]
+        [revision, libraries.transform_values { |library|
+          File.binread(File.join(library, "hecaton", Builds::LIBRARY)).include?("marked")
+        }]
       end
-      assert_equal [{ "checkout" => false, first[0, 10] => false }, { "checkout" => false, second[0, 10] => true }], marked.values
+      assert_equal [{ "checkout" => false, first[0, 10] => false }, { "checkout" => false, second[0, 10] => true }],
+        marked.values
     end
   end
 

@@ -20,7 +20,8 @@ class BenchTest < Minitest::Test
       document = JSON.parse(output)
       assert_equal %w[schema command parts goals left_out], document.keys
       part = document["parts"].fetch(0)
-      assert_equal [["tls"], [], true], [document["parts"].map { _1["name"] }, document["left_out"], part["plan"]["tls"]]
+      assert_equal [["tls"], [], true],
+        [document["parts"].map { _1["name"] }, document["left_out"], part["plan"]["tls"]]
       part["rows"].each { |row| assert_equal [true, 0], row.values_at("verified", "errors"), row }
       part["rounds"].each { |round| assert_equal round["seen"]["requests"], connections_counted(round), round }
       assert_equal document, JSON.parse(File.read(File.join(folder, "bench.json")))
@@ -50,6 +51,7 @@ class BenchTest < Minitest::Test
   def test_an_unknown_part_is_a_sentence
     _, log, status = Open3.capture3(HECATON, "bench", "--part", "many,few")
     assert_equal 2, status.exitstatus
-    assert_equal "hecaton: no part is called many,few; the parts are one, many, gzip, adapters, current, memory, ten-thousand, tls\n", log
+    assert_equal "hecaton: no part is called many,few; the parts are one, " \
+      "many, gzip, adapters, current, memory, ten-thousand, tls\n", log
   end
 end

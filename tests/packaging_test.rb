@@ -27,9 +27,12 @@ end
 
 class ReadmeTest < PackagingTest
   def test_links_lead_to_where_things_are_in_the_gem_or_become_their_text
-    write("a/ruby/README.md" => "[settings](../docs/settings.md#timeout) [programs](examples/) [how](../ARCHITECTURE.md) [web](https://example/) [here](#top)",
-      "a/docs/settings.md" => "[first](../ruby/README.md) [second](errors.md) [rest](decisions/tls.md) [gone](gone.md) ![chart](chart.svg)",
-      "a/docs/errors.md" => "errors", "a/docs/decisions/tls.md" => "", "a/ARCHITECTURE.md" => "", "a/docs/chart.svg" => "", "a/ruby/examples/x.rb" => "")
+    write("a/ruby/README.md" => "[settings](../docs/settings.md#timeout) " \
+      "[programs](examples/) [how](../ARCHITECTURE.md) [web](https://example/) [here](#top)",
+      "a/docs/settings.md" => "[first](../ruby/README.md) [second](errors.md) " \
+      "[rest](decisions/tls.md) [gone](gone.md) ![chart](chart.svg)",
+      "a/docs/errors.md" => "errors", "a/docs/decisions/tls.md" => "",
+      "a/ARCHITECTURE.md" => "", "a/docs/chart.svg" => "", "a/ruby/examples/x.rb" => "")
     Readme.new("#{@folder}/a", "#{@folder}/b").write
     assert_equal "[settings](docs/settings.md#timeout) [programs](examples/) how [web](https://example/) [here](#top)",
       read("b/README.md").gsub("examples)", "examples/)")
@@ -124,7 +127,8 @@ class DocumentationTest < PackagingTest
   def test_a_method_without_end_is_the_same_with_one
     { "def a = 1\n" => "def a; 1; end\n", "def self.a?(b, c: (1)) = b\n" => "def self.a?(b, c: (1)); b; end\n",
       "def a=(b)\n  @a = b\nend\n" => "def a=(b)\n  @a = b\nend\n", "def ==(b) = b\n" => "def ==(b); b; end\n",
-      "def a(b) =\n  b\n" => "def a(b);\n  b; end\n", "def é = { \"ü\" => 1 } # ö\n" => "def é; { \"ü\" => 1 }; end # ö\n" }.each do |before, after|
+      "def a(b) =\n  b\n" => "def a(b);\n  b; end\n",
+      "def é = { \"ü\" => 1 } # ö\n" => "def é; { \"ü\" => 1 }; end # ö\n" }.each do |before, after|
       assert_equal after, Endless.rewrite(before)
     end
   end
@@ -145,7 +149,9 @@ class SbomTest < Minitest::Test
     assert_equal %w[engine ring fnv], bill[:components].map { |crate| crate[:name] }
     assert_equal [nil, [{ alg: "SHA-256", content: "ab" }], nil], bill[:components].map { |crate| crate[:hashes] }
     assert_equal "Apache-2.0 OR MIT", bill[:components].last[:licenses][0][:expression]
-    needs = bill[:dependencies].to_h { |entry| [entry[:ref][/cargo.(.*)@/, 1], entry[:dependsOn].map { |purl| purl[/cargo.(.*)@/, 1] }] }
+    needs = bill[:dependencies].to_h { |entry|
+      [entry[:ref][/cargo.(.*)@/, 1], entry[:dependsOn].map { |purl| purl[/cargo.(.*)@/, 1] }]
+    }
     assert_equal({ "tool" => %w[engine ring fnv], "engine" => %w[ring], "ring" => [], "fnv" => [] }, needs)
   end
 end

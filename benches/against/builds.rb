@@ -1,7 +1,7 @@
 # Builds the gem of this checkout and that of another revision, and writes a manifest for each of their clients.
 #
-# Each build has a target folder of its own. In a shared folder, Cargo would mix up the two builds, because it compiles a
-# file again only if the file is newer. The clients are the drivers of this checkout, once with each library.
+# Each build has a target folder of its own. In a shared folder, Cargo would mix up the two builds, because it compiles
+# a file again only if the file is newer. The clients are the drivers of this checkout, once with each library.
 require "fileutils"
 require "json"
 require "open3"
@@ -52,8 +52,10 @@ class Builds
       "#{revision}^{commit}")
     return commit.chomp if status.success?
 
-    raise Unknown, "no commit of this repository is called `#{revision}`: give a commit, a branch or a tag (a shallow clone gets the " \
-                   "older ones by `git fetch --unshallow`)"
+    raise Unknown,
+      "no commit of this repository is called `#{revision}`: " \
+      "give a commit, a branch or a tag (a shallow clone gets the " \
+      "older ones by `git fetch --unshallow`)"
   end
 
   # The checkout is built each time, because its files may have changed.

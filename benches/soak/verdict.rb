@@ -41,7 +41,9 @@ class Verdict
   def faults_of(load)
     faults = load.tally.faults.map { |fault| "#{load.name}: #{fault}" }
     started, ended = load.tally.started, load.tally.ended
-    faults << "#{load.name}: #{started.count} requests, #{ended.count} outcomes, not of the same ids" unless started == ended
+    unless started == ended
+      faults << "#{load.name}: #{started.count} requests, #{ended.count} outcomes, not of the same ids"
+    end
     faults << "#{load.name}: no request got a 200" if load.tally.outcomes["200"].zero?
     faults
   end
@@ -80,7 +82,8 @@ class Verdict
   def failures(name) = of(name).sum { |load| load.tally.status_count(500) }
 
   def server(name, ledger)
-    { sent: sent(name).count, arrived: arrived(ledger).count, late: late(name, ledger), early_lost: early_lost(name, ledger), resent: resent(name), answered_500: failures(name),
+    { sent: sent(name).count, arrived: arrived(ledger).count, late: late(name, ledger),
+      early_lost: early_lost(name, ledger), resent: resent(name), answered_500: failures(name),
       dealt: ledger["chaos"].transform_values { |dealt| dealt["count"] } }
       .merge(ledger.slice("connections", "tls_handshakes", "tls_resumed", "http2_connections", "aborted",
         "peak_in_flight"))

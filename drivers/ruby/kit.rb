@@ -5,7 +5,8 @@ require_relative "differing"
 require_relative "pace"
 
 module Kit
-  HELLO = { proto: 2, runtime: "#{RUBY_ENGINE} #{RUBY_ENGINE_VERSION}", http: ["1.1"], tls: false, keepalive: [true], retries: "off",
+  HELLO = { proto: 2, runtime: "#{RUBY_ENGINE} #{RUBY_ENGINE_VERSION}",
+            http: ["1.1"], tls: false, keepalive: [true], retries: "off",
             cores: 1, verify: %w[tail json none], sends: %w[fields], knows: %w[expect urls],
             methods: %w[GET HEAD POST PUT PATCH DELETE OPTIONS] }.freeze
   DECODING = [*HELLO[:verify], "gzip"].freeze # what a client that decodes says under `verify`
@@ -23,8 +24,12 @@ module Kit
     def timeout = timeout_ms / 1000.0
     def gzip? = verify == "gzip"
     def http2? = http == "2"
+
     # `fields` and `body` are files.
-    def headers = @headers ||= verify == "json" ? { "Accept" => "application/json" } : lines.to_h { |line| line.split(": ", 2) }
+    def headers
+      @headers ||= verify == "json" ? { "Accept" => "application/json" } : lines.to_h { |line| line.split(": ", 2) }
+    end
+
     def content = @content ||= (File.binread(body) if body)
     # The URLs that take turns; nil for one.
     def mix = @mix ||= (File.readlines(urls, chomp: true) if urls)
@@ -94,14 +99,16 @@ module Kit
   # Replies to commands until `bye`. `driver.new(job)` gets ready, its `go(round)` sends a round, its `close` lets
   # go.
   def self.run(driver, **about)
-    about[:name] = ARGV.last.delete_prefix("--as=") if ARGV.last&.start_with?("--as=") # the same program on another library
+    # The same program on another library.
+    about[:name] = ARGV.last.delete_prefix("--as=") if ARGV.last&.start_with?("--as=")
     about[:paces] = driver.paces if driver.respond_to?(:paces)
     about[:name] = "jruby-#{about[:name]}" if RUBY_ENGINE == "jruby" # another row than the same client on Ruby
     trap("TERM") { exit!(0) } # on JRuby `exit` would wait for the next line
     out = $stdout.dup.tap { |stdout| stdout.sync = true }
     $stdout.reopen($stderr) # what a library prints must not stand between the responses
     while (line = $stdin.gets)
-      out.puts(JSON.generate({ id: (command = JSON.parse(line, symbolize_names: true))[:id], **reply(command, driver, about) }))
+      command = JSON.parse(line, symbolize_names: true)
+      out.puts(JSON.generate({ id: command[:id], **reply(command, driver, about) }))
       break if command[:cmd] == "bye"
     end
   end

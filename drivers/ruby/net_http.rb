@@ -19,7 +19,8 @@ class NetHttpDriver < Kit::Threads
   end
 
   def perform(http, url)
-    response = (http.started? ? http : http.start).request(@verbs[@job.method].new(URI(url), @job.headers), @job.content)
+    response = (http.started? ? http : http.start)
+      .request(@verbs[@job.method].new(URI(url), @job.headers), @job.content)
     shut(http) unless @job.keepalive
     [response.code.to_i, response.body.to_s]
   rescue StandardError
@@ -45,5 +46,6 @@ Kit.calls(*%w[method body fields timeout gzip raw-url tls proxy expect fork clos
   [response.code.to_i, response.body]
 end
 
-Kit.run(NetHttpDriver, name: "net-http", version: Net::HTTP::VERSION, engine: defined?(Hecaton) ? "hecaton" : "pure ruby", models: ["threads"],
-  tls: true, verify: Kit::DECODING, sends: %w[fields body], knows: Kit::EACH_REQUEST, keepalive: keepalive, max_concurrency: 512)
+Kit.run(NetHttpDriver, name: "net-http", version: Net::HTTP::VERSION,
+  engine: defined?(Hecaton) ? "hecaton" : "pure ruby", models: ["threads"], tls: true, verify: Kit::DECODING,
+  sends: %w[fields body], knows: Kit::EACH_REQUEST, keepalive: keepalive, max_concurrency: 512)

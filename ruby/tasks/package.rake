@@ -16,7 +16,8 @@ task :package do
   FileUtils.cp(Dir["#{ROOT}/{Cargo.lock,rustfmt.toml}"], SOURCE)
   manifest = File.read("#{ROOT}/Cargo.toml")
   # Without what it says of single packages of the command's, which are not there.
-  manifest = manifest.sub(/^members = .*$/, 'members = ["crates/*", "ext/*"]').gsub(/^\[profile\.(release|dev)\.package\..*?(?=^\[|\z)/m, "")
+  manifest = manifest.sub(/^members = .*$/, 'members = ["crates/*", "ext/*"]')
+    .gsub(/^\[profile\.(release|dev)\.package\..*?(?=^\[|\z)/m, "")
   File.write("#{SOURCE}/Cargo.toml", manifest)
   # Leaves in the lock file what the gem needs, at the versions that were tested.
   sh "cargo", "tree", "--quiet", "--edges", "normal,build", "--manifest-path", "#{SOURCE}/Cargo.toml", out: File::NULL
@@ -26,9 +27,13 @@ end
 
 # The Rust version in the gem's check before it compiles is the one that its newest crate needs.
 def check_rust_version
-  metadata = JSON.parse(IO.popen(["cargo", "metadata", "--quiet", "--format-version", "1", "--locked", "--manifest-path", "#{SOURCE}/Cargo.toml"], &:read))
+  metadata =
+    JSON.parse(IO.popen(["cargo", "metadata", "--quiet", "--format-version",
+                         "1", "--locked", "--manifest-path", "#{SOURCE}/Cargo.toml"], &:read))
   used = File.read("#{SOURCE}/Cargo.lock").scan(/^name = "(.*)"\nversion = "(.*)"/)
-  crates = metadata["packages"].select { |crate| crate["rust_version"] && used.include?(crate.values_at("name", "version")) }
+  crates = metadata["packages"].select { |crate|
+    crate["rust_version"] && used.include?(crate.values_at("name", "version"))
+  }
   newest = crates.max_by { |crate| Gem::Version.new(crate["rust_version"]) }
   said = { "ext/hecaton/extconf.rb" => /RUST = "([\d.]+)"/, "hecaton.gemspec" => /Rust >= ([\d.]+)/ }
   said.each do |file, version|
@@ -39,7 +44,8 @@ def check_rust_version
 end
 
 desc "Make the precompiled gem: for this Ruby, those in RUBIES (commands, separated by spaces) and the current one; " \
-     "or of what other machines have built, for what they are: ENGINES=folder (ABI/hecaton_native.so) GEM_PLATFORM=aarch64-linux-musl"
+     "or of what other machines have built, for what they are: " \
+     "ENGINES=folder (ABI/hecaton_native.so) GEM_PLATFORM=aarch64-linux-musl"
 task "package:native" do
   stage = Stage.new(NATIVE)
   if ENV["ENGINES"]
@@ -60,9 +66,11 @@ def notices(stage)
   warn "This gem has no THIRD_PARTY_LICENSES, so it is not one to publish: bin/release makes one that has them."
 end
 
-desc "Build the engine for this Ruby as package:native takes it from other machines: target/engines/PLATFORM/ABI/hecaton_native.so"
+desc "Build the engine for this Ruby as package:native takes it from other machines: " \
+  "target/engines/PLATFORM/ABI/hecaton_native.so"
 task engine: :build do
-  Stage.strip("#{TARGET}/release/#{LIBRARY}", "#{TARGET}/engines/#{Stage.platform}/#{RUBY_VERSION[/\A\d+\.\d+/]}/#{Stage::ENGINE}")
+  Stage.strip("#{TARGET}/release/#{LIBRARY}",
+    "#{TARGET}/engines/#{Stage.platform}/#{RUBY_VERSION[/\A\d+\.\d+/]}/#{Stage::ENGINE}")
 end
 
 # Builds the engine for each Ruby, and yields its ABI and Cargo's target folder.
@@ -83,6 +91,8 @@ end
 # The commands of the other Rubies: those in RUBIES, and those in folders of packages.
 def others
   roots = File.join(ROOT, "tests/roots")
-  found = { "ruby" => "current-ruby", "ruby-newest" => "newest-ruby" }.select { |_, folder| File.exist?("#{roots}/.installed/#{folder}.done") }
+  found = { "ruby" => "current-ruby", "ruby-newest" => "newest-ruby" }.select { |_, folder|
+    File.exist?("#{roots}/.installed/#{folder}.done")
+  }
   ENV["RUBIES"].to_s.split + found.keys.map { |command| "#{roots}/#{command}" }
 end

@@ -10,7 +10,9 @@ class Readme
 
   # The relative links in a text: what each leads to, without the part after "#".
   def self.links(text)
-    text.to_enum(:scan, TOKEN).filter_map { Regexp.last_match[:target] }.grep_v(/\A(#|\w+:)/).map { |target| target.sub(/#.*/, "") }
+    text.to_enum(:scan, TOKEN).filter_map { Regexp.last_match[:target] }.grep_v(/\A(#|\w+:)/).map { |target|
+      target.sub(/#.*/, "")
+    }
   end
 
   def initialize(repository, folder)
@@ -33,7 +35,9 @@ class Readme
     @written[path] = true
     to = File.join(@folder, within(path))
     FileUtils.mkdir_p(File.dirname(to))
-    File.write(to, File.read(File.join(@repository, path)).gsub(TOKEN) { Regexp.last_match[:target] ? link(path, Regexp.last_match) : Regexp.last_match[0] })
+    File.write(to, File.read(File.join(@repository, path)).gsub(TOKEN) {
+      Regexp.last_match[:target] ? link(path, Regexp.last_match) : Regexp.last_match[0]
+    })
   end
 
   def link(path, match)
@@ -50,7 +54,8 @@ class Readme
 
   # The pages of docs/ themselves, not what they rest on, and what the gem has anyway.
   def packed?(path)
-    File.exist?(File.join(@repository, path)) && path.match?(%r{\A(docs/[^/]+\.md|ruby/(README\.md|(lib|sig|examples)(/.*)?)|LICENSE-\w+|CHANGELOG\.md)\z})
+    File.exist?(File.join(@repository, path)) &&
+      path.match?(%r{\A(docs/[^/]+\.md|ruby/(README\.md|(lib|sig|examples)(/.*)?)|LICENSE-\w+|CHANGELOG\.md)\z})
   end
 
   def within(path) = path.delete_prefix("ruby/")

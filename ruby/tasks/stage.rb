@@ -24,7 +24,8 @@ class Stage
   def initialize(folder)
     @folder = folder
     FileUtils.rm_rf(folder)
-    add("ruby/lib" => "lib", "ruby/sig" => "sig", "ruby/examples" => "examples", "ruby/hecaton.gemspec" => "hecaton.gemspec")
+    add("ruby/lib" => "lib", "ruby/sig" => "sig",
+      "ruby/examples" => "examples", "ruby/hecaton.gemspec" => "hecaton.gemspec")
     FileUtils.rm(Dir["#{folder}/lib/**/*.{so,bundle,new}"])
     FileUtils.cp(Dir["#{ROOT}/LICENSE-*"], folder)
     Readme.new(ROOT, folder).write
@@ -45,6 +46,9 @@ class Stage
   # Its file is named after the platform as the specification says it, in target/.
   def build(environment = {})
     name = ["hecaton", Hecaton::VERSION, *environment.values].join("-")
-    Dir.chdir(@folder) { system(environment, "gem", "build", "--quiet", "--output", "#{TARGET}/#{name}.gem", "hecaton.gemspec", exception: true) }
+    Dir.chdir(@folder) {
+      system(environment, "gem", "build", "--quiet", "--output",
+        "#{TARGET}/#{name}.gem", "hecaton.gemspec", exception: true)
+    }
   end
 end

@@ -24,12 +24,19 @@ class AddressTest < ServerTest
     error = error_of(Hecaton::ConnectError) { client(local_address: "203.0.113.7").get(url("/r/1")) }
     assert_match(/from local_address 203\.0\.113\.7/, error.message)
     assert_kind_of Errno::EADDRNOTAVAIL, error.cause
-    assert_match(/no address of IPv6/, error_of(Hecaton::ConnectError) { client(local_address: "::1").get(url("/r/1")) }.message)
+    assert_match(/no address of IPv6/, error_of(Hecaton::ConnectError) {
+      client(local_address: "::1").get(url("/r/1"))
+    }.message)
     ["eth0", "127.0.0.1:80", ""].each do |bad|
-      assert_match(/local_address: .* is not an IP address/, assert_raises(ArgumentError) { client(local_address: bad) }.message)
+      assert_match(/local_address: .* is not an IP address/,
+        assert_raises(ArgumentError) { client(local_address: bad) }.message)
     end
-    assert_match(/exclude each other/, assert_raises(ArgumentError) { client(local_address: "127.0.0.1", unix_socket: "/x") }.message)
-    assert_match(/local_address: a setting of connections/, assert_raises(ArgumentError) { client.with(local_address: "127.0.0.1") }.message)
+    assert_match(/exclude each other/, assert_raises(ArgumentError) {
+      client(local_address: "127.0.0.1", unix_socket: "/x")
+    }.message)
+    assert_match(/local_address: a setting of connections/, assert_raises(ArgumentError) {
+      client.with(local_address: "127.0.0.1")
+    }.message)
   end
 
   def test_localhost_and_names_under_it_are_loopback
@@ -39,7 +46,8 @@ class AddressTest < ServerTest
   def test_addresses_that_are_allowed
     near = "http://near.example:#{port}/r/1"
     known = { resolve: { "near.example:#{port}" => "127.0.0.1" } }
-    [:public, [:public, "10.0.0.0/8"], { deny: ["127.0.0.0/8", "::1"] }, { allow: "127.0.0.0/8", deny: ["127.0.0.1"] }, []].each do |rule|
+    [:public, [:public, "10.0.0.0/8"], { deny: ["127.0.0.0/8", "::1"] },
+     { allow: "127.0.0.0/8", deny: ["127.0.0.1"] }, []].each do |rule|
       [url("/r/1"), near, "http://localhost:#{port}/r/1"].each do |there|
         error = error_of(Hecaton::ConnectError) { client(allow_address: rule, **known).get(there) }
         assert_match(/allow_address forbids 127\.0\.0\.1/, error.message)
@@ -78,7 +86,8 @@ class AddressTest < ServerTest
     end
     port = server.local_address.ip_port
     %w[%25lo %lo %251].each do |zone|
-      response = client(redirects: true, cookies: true).get("http://[::1#{zone}]:#{port}/a/b", headers: { "Authorization" => "x" })
+      response = client(redirects: true, cookies: true)
+        .get("http://[::1#{zone}]:#{port}/a/b", headers: { "Authorization" => "x" })
       assert_equal 200, response.status
       first, second = heads.pop, heads.pop
       assert_equal ["GET /a/b HTTP/1.1", "GET /a/next HTTP/1.1"], [first, second].map { |head| head.lines.first.chomp }
@@ -87,7 +96,9 @@ class AddressTest < ServerTest
         assert_match(/^authorization: x\r/i, head)
       end
     end
-    assert_match(/no network "nowhere"/, error_of(Hecaton::ResolveError) { client.get("http://[::1%25nowhere]:#{port}/") }.message)
+    assert_match(/no network "nowhere"/, error_of(Hecaton::ResolveError) {
+      client.get("http://[::1%25nowhere]:#{port}/")
+    }.message)
     ["http://[::1%25]/", "http://host%25lo/", "http://127.0.0.1%25lo/", "http://[::1%25a%20b]/"].each do |bad|
       error_of(ArgumentError) { client.get(bad) }
     end

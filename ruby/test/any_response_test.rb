@@ -57,7 +57,9 @@ class AnyResponseTest < ServerTest
         ["http://h/#{random.rand(99)};,", Array.new(random.rand(0..3)) { |number| ["p#{number}", value.()] }.to_h]
       end
       quoted = ->(value) { "\"#{value.gsub(/["\\]/) { "\\#{_1}" }}\"" }
-      text = links.map { |target, parameters| "<#{target}>#{parameters.map { |name, value| " ; #{name}=#{quoted.(value)}" }.join}" }
+      text = links.map { |target, parameters|
+        "<#{target}>#{parameters.map { |name, value| " ; #{name}=#{quoted.(value)}" }.join}"
+      }
       assert_equal links, Hecaton::Deprecation.links(text.join(" , "))
     end
   end
@@ -74,7 +76,8 @@ class AnyResponseTest < ServerTest
     ["<" * 100_000, "<a>; rel=\"" * 10_000, "<a>;" * 25_000, "<a>,\"" * 20_000, "\\" * 100_000].each do |text|
       Hecaton::Deprecation.link(text, "sunset")
     end
-    assert_operator Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - started, :<, 30 # In a time that grows with the square, one of them takes minutes.
+    # In a time that grows with the square, one of them takes minutes.
+    assert_operator Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) - started, :<, 30
   end
 
   def test_on_deprecation_is_called_once_for_each_response_that_says_so
@@ -88,7 +91,9 @@ class AnyResponseTest < ServerTest
       assert_equal [Time.utc(2089, 12, 31, 23, 59, 59), "#{server.url}/end"], [response.sunset, response.sunset_link]
       client.get("#{server.url}/moved")
       assert_equal ["#{server.url}/sunset"], reported.map(&:url)
-      client.batch { |batch| 3.times { batch.get("#{server.url}/both?secret=1").on_complete { reported << :callback } } }
+      client.batch { |batch|
+        3.times { batch.get("#{server.url}/both?secret=1").on_complete { reported << :callback } }
+      }
       assert_equal [404, :callback] * 3, reported.drop(1).map { |each| each.is_a?(Symbol) ? each : each.status }
       assert_equal 7, client.get("#{server.url}/sunset") { reported.size - 1 }
       assert_kind_of Hecaton::Stream, reported.last
@@ -118,7 +123,8 @@ class AnyResponseTest < ServerTest
         error_of(Hecaton::StatusError) { client.get(missing, &:raise_for_status) }
       ]
       errors.each do |error|
-        assert_equal [404, 404, "#{server.url}/both", true, :read], [error.status, error.response.status, error.url, error.sent?, error.phase]
+        assert_equal [404, 404, "#{server.url}/both", true, :read],
+          [error.status, error.response.status, error.url, error.sent?, error.phase]
         assert_equal "the response has the status 404 (GET #{server.url}/both)", error.message
         assert_equal [[404], false, error], [error.attempts.map(&:status), error.success?, error.error]
       end
@@ -142,7 +148,8 @@ class AnyResponseTest < ServerTest
     path = "/#{"a" * 20_000}"
     Scripted.run(path => Scripted.response(404, { "Content-Type" => "text/#{"x" * 5_000}" }, "no")) do |server|
       response = client.get("#{server.url}#{path}")
-      [error_of(Hecaton::StatusError) { response.raise_for_status }, error_of(Hecaton::JSONError) { response.json }].each do |error|
+      [error_of(Hecaton::StatusError) { response.raise_for_status }, error_of(Hecaton::JSONError) { response.json }]
+        .each do |error|
         assert_operator error.message.size, :<, 1_000
         assert_equal "#{server.url}#{path}", error.url
       end
@@ -151,7 +158,8 @@ class AnyResponseTest < ServerTest
 
   def test_a_status_error_has_method_url_and_the_beginning_of_the_body
     long = "Not\n\t here: é #{"x" * 500}"
-    replies = { "/long?secret=1" => Scripted.response(404, {}, long), "/long" => Scripted.response(404, {}, long), "/png" => Scripted.response(500, { "Content-Type" => "image/png" }, "\x89PNG\0\0"),
+    replies = { "/long?secret=1" => Scripted.response(404, {}, long), "/long" => Scripted.response(404, {}, long),
+                "/png" => Scripted.response(500, { "Content-Type" => "image/png" }, "\x89PNG\0\0"),
                 "/latin" => Scripted.response(500, { "Content-Type" => "text/plain; charset=iso-8859-1" }, "caf\xE9".b),
                 "/see" => Scripted.response(303, "Location" => "/long") }
     Scripted.run(replies) do |server|
@@ -159,19 +167,30 @@ class AnyResponseTest < ServerTest
       assert_equal ["POST", "#{server.url}/long", 200], [error.http_method, error.url, error.excerpt.size]
       assert_equal "the response has the status 404 (POST #{server.url}/long): Not here: é #{"x" * 188}", error.message
       strict = { raise_for_status: true }
-      client.batch { |batch| batch.delete("#{server.url}/long", **strict).on_complete { |failed| assert_equal "DELETE", failed.http_method } }
-      assert_equal "GET", error_of(Hecaton::StatusError) { client(redirects: 1).post("#{server.url}/see", **strict) }.http_method
-      assert_equal "PUT", error_of(Hecaton::StatusError) { client.put("#{server.url}/long", **strict) { flunk } }.http_method
-      assert_equal ["", "café"], %w[/png /latin].map { |path| error_of(Hecaton::StatusError) { client.get("#{server.url}#{path}", **strict) }.excerpt }
+      client.batch { |batch|
+        batch.delete("#{server.url}/long", **strict).on_complete { |failed| assert_equal "DELETE", failed.http_method }
+      }
+      assert_equal "GET",
+        error_of(Hecaton::StatusError) { client(redirects: 1).post("#{server.url}/see", **strict) }.http_method
+      assert_equal "PUT",
+        error_of(Hecaton::StatusError) { client.put("#{server.url}/long", **strict) { flunk } }.http_method
+      assert_equal ["", "café"], %w[/png /latin].map { |path|
+        error_of(Hecaton::StatusError) { client.get("#{server.url}#{path}", **strict) }.excerpt
+      }
     end
     by_hand = Hecaton::Response.new(status: 404, body: "gone", http_method: "GET")
-    assert_equal "the response has the status 404 (GET): gone", error_of(Hecaton::StatusError) { by_hand.raise_for_status }.message
+    assert_equal "the response has the status 404 (GET): gone",
+      error_of(Hecaton::StatusError) { by_hand.raise_for_status }.message
     odd = Encoding.list.map { |encoding| "ab".dup.force_encoding(encoding) }
     odd.each { |body| assert_kind_of String, Hecaton::StatusError.excerpt(body) }
   end
 
   def test_what_is_no_error
-    [200, 204, 302, 304, 399].each { |status| assert_equal status, Hecaton::Response.new(status: status).raise_for_status.status }
-    [400, 499, 500, 999].each { |status| assert_raises(Hecaton::StatusError) { Hecaton::Response.new(status: status).raise_for_status } }
+    [200, 204, 302, 304, 399].each { |status|
+      assert_equal status, Hecaton::Response.new(status: status).raise_for_status.status
+    }
+    [400, 499, 500, 999].each { |status|
+      assert_raises(Hecaton::StatusError) { Hecaton::Response.new(status: status).raise_for_status }
+    }
   end
 end

@@ -5,14 +5,16 @@ require "openssl"
 require "set"
 
 class BadSettingTest < ServerTest
-  ODD = [5, -1, 1.5, 2**70, Float::NAN, "x", "", "4", "\xFF", :word, true, false, [], ["x"], [1], [nil], [["a", Object.new]],
+  ODD = [5, -1, 1.5, 2**70, Float::NAN, "x", "", "4", "\xFF",
+         :word, true, false, [], ["x"], [1], [nil], [["a", Object.new]],
          {}, { "a" => 1 }, { a: :b }, { nil => [] }, Object.new, Object, -> { 1 }, 1..2, Time.at(0), BasicObject].freeze
   SETTINGS = Hecaton::Client.instance_method(:initialize).parameters.map(&:last)
   OPTIONS = Hecaton::Settings::OF_REQUESTS - [:body] # What that yields is seen while it is sent.
   LIMITS = %i[concurrency per_origin rate].freeze
 
   # An error about a setting need not have its very name where it is clear without.
-  NAMES = { basic_auth: /basic_auth/, user_agent: /user.agent/, base_url: /base.url|URL/i, app_name: /app_name|X-App-Name|user.agent/i,
+  NAMES = { basic_auth: /basic_auth/, user_agent: /user.agent/,
+            base_url: /base.url|URL/i, app_name: /app_name|X-App-Name|user.agent/i,
             app_env: /app_env|X-App-Env/i, headers: /header/i }.freeze
 
   def test_settings_of_a_client
@@ -32,8 +34,11 @@ class BadSettingTest < ServerTest
     end
     assert_equal sent, arrived
     strict = { raise_for_status: "false" }
-    refused = [-> { client.get(url("/r/1"), **strict) }, -> { client.post(url("/r/1"), body: "", **strict) }, -> { client.get(url("/r/1"), **strict) { nil } },
-               -> { client.batch { |batch| batch.get(url("/r/1"), **strict) } }, -> { client.batch { |batch| batch.post(url("/r/1"), **strict) } }]
+    refused = [-> { client.get(url("/r/1"), **strict) }, -> { client.post(url("/r/1"), body: "", **strict) }, -> {
+      client.get(url("/r/1"), **strict) { nil }
+    },
+               -> { client.batch { |batch| batch.get(url("/r/1"), **strict) } },
+               -> { client.batch { |batch| batch.post(url("/r/1"), **strict) } }]
     refused.each { |call| assert_equal "raise_for_status is of class String: give true or false", refusal(&call) }
   end
 
@@ -61,12 +66,18 @@ class BadSettingTest < ServerTest
   def test_what_is_suggested
     { -> { client(conect_timeout: 1) } => "unknown keyword: :conect_timeout; did you mean connect_timeout?",
       -> { client.with(redirect: 1) } => "unknown keyword: :redirect; did you mean redirects?",
-      -> { client.get(url("/r/1"), timout: 1) } => /\Aunknown keyword: :timout; did you mean timeout\? \(a request has headers, /,
+      -> {
+        client.get(url("/r/1"),
+          timout: 1)
+      } => /\Aunknown keyword: :timout; did you mean timeout\? \(a request has headers, /,
       -> { Hecaton::Client.new(timout: 1) } => "unknown keyword: :timout; did you mean timeout?",
       -> { Hecaton::Client.open(timout: 1) } => "unknown keyword: :timout; did you mean timeout?",
       -> { Hecaton::Client.open } => "missing keyword: :timeout",
       -> { Hecaton::Client.new(headers: {}) } => "missing keyword: :timeout",
-      -> { Hecaton.get(url("/r/1"), timout: 1) } => /\Aunknown keyword: :timout; did you mean timeout\? \(a request has/,
+      -> {
+        Hecaton.get(url("/r/1"),
+          timout: 1)
+      } => /\Aunknown keyword: :timout; did you mean timeout\? \(a request has/,
       -> { client(open_timeout: 1) } => "unknown keyword: :open_timeout; did you mean connect_timeout?",
       -> { client(url: "http://h") } => "unknown keyword: :url; did you mean base_url?",
       -> { client(retires: 1) } => "unknown keyword: :retires; did you mean retry?",
@@ -74,23 +85,41 @@ class BadSettingTest < ServerTest
       -> { client(json: {}) } => "unknown keyword: :json; a request has it, not a client",
       -> { client(query: {}) } => "unknown keyword: :query; did you mean params? A request has it, not a client",
       -> { Hecaton::Client.new("timeout" => 1) } => 'unknown keyword: "timeout"; give it as a Symbol',
-      -> { client.get(url("/r/1"), query: { a: 1 }) } => /\Aunknown keyword: :query; did you mean params\? \(a request has/,
+      -> {
+        client.get(url("/r/1"),
+          query: { a: 1 })
+      } => /\Aunknown keyword: :query; did you mean params\? \(a request has/,
       -> { client.get(url("/r/1"), open_timeout: 1) } =>
         /\Aunknown keyword: :open_timeout; did you mean connect_timeout\? That is a setting of the client, not of a request: Client.new\(connect_timeout: …\)\z/,
       -> { client.get_all([url("/r/1")], concurency: 3) } =>
         "unknown keyword: :concurency; did you mean concurrency? get_all, all and batch have it, not a request",
       -> { client.get(url("/r/1"), connect_timeout: 1) } =>
         "connect_timeout: is a setting of the client, not of a request: Client.new(connect_timeout: …)",
-      -> { client.get(url("/r/1"), { a: 1 }) } => /\Aunknown keyword: :a; a Hash of parameters is params:, and one of data is json: or form:/,
-      -> { client.post(url("/r/1"), "text") } => "the options are of class String: give keywords, such as params:, json:, form: or body:",
+      -> { client.get(url("/r/1"), { a: 1 }) } =>
+        /\Aunknown keyword: :a; a Hash of parameters is params:, and one of data is json: or form:/,
+      -> { client.post(url("/r/1"), "text") } => "the options are of class String: " \
+      "give keywords, such as params:, json:, form: or body:",
       -> { client.batch { |batch| batch.get(url("/r/1"), [1]) } } => /\Athe options are of class Array: give keywords/,
-      -> { Hecaton.get(url("/r/1"), { a: 1 }, timeout: 1) } => /\Athe options are of class Hash: give keywords, such as params:/,
-      -> { client.get(url("/r/1"), max_body: 1) } => "max_body: is a setting of the client, not of a request: Client.new(max_body: …), or client.with(max_body: …)",
-      -> { client.post(url("/r/1"), body: { a: 1 }) } => "body is a Hash: send it as JSON with json:, or as a form with form:",
-      -> { client(base_url: "localhost:3000") } => 'base_url "localhost:3000" has no scheme; did you mean "http://localhost:3000"?',
-      -> { client(base_url: "/v1") } => 'base_url "/v1" has no scheme and host: give one such as "https://api.example.org/v1"',
-      -> { client(base_url: "u:hush@h") } => 'base_url has no scheme and host: give one such as "https://api.example.org/v1"',
-      -> { client(retry: { statuses: ["503"] }) } => 'retry: statuses has "503": give statuses and Ranges of them, such as [429, 500..599]',
+      -> {
+        Hecaton.get(url("/r/1"), { a: 1 },
+          timeout: 1)
+      } => /\Athe options are of class Hash: give keywords, such as params:/,
+      -> { client.get(url("/r/1"), max_body: 1) } => "max_body: is a setting of the client, " \
+      "not of a request: Client.new(max_body: …), or client.with(max_body: …)",
+      -> { client.post(url("/r/1"), body: { a: 1 }) } => "body is a Hash: " \
+      "send it as JSON with json:, or as a form with form:",
+      -> {
+        client(base_url: "localhost:3000")
+      } => 'base_url "localhost:3000" has no scheme; did you mean "http://localhost:3000"?',
+      -> {
+        client(base_url: "/v1")
+      } => 'base_url "/v1" has no scheme and host: give one such as "https://api.example.org/v1"',
+      -> {
+        client(base_url: "u:hush@h")
+      } => 'base_url has no scheme and host: give one such as "https://api.example.org/v1"',
+      -> {
+        client(retry: { statuses: ["503"] })
+      } => 'retry: statuses has "503": give statuses and Ranges of them, such as [429, 500..599]',
       -> { client(app_name: Object.new) } => "app_name is of class Object: give a String or a Symbol",
       -> { client(proxy: 0) } => /\Aproxy: give a URL/ }
       .each { |call, message| assert_operator message, :===, refusal(&call) }
@@ -100,8 +129,12 @@ class BadSettingTest < ServerTest
   def test_no_message_shows_a_secret
     key = OpenSSL::PKey::EC.generate("prime256v1").private_to_pem.sub(/\A.*\n/, "") # Its BEGIN line is lost.
     secret = key[0, 40]
-    [-> { client(client_key: key, client_cert: key) }, -> { client(client_key: key, client_cert: key, client_key_password: "x") },
-     -> { client(client_key: key.delete("\n").delete_suffix("-----END PRIVATE KEY-----"), client_cert: "/no/such/file") },
+    [-> { client(client_key: key, client_cert: key) }, -> {
+      client(client_key: key, client_cert: key, client_key_password: "x")
+    },
+     -> {
+       client(client_key: key.delete("\n").delete_suffix("-----END PRIVATE KEY-----"), client_cert: "/no/such/file")
+     },
      -> { client(client_cert: key) }, -> { client(bearer: -> { { token: secret } }).get(url("/r/1")) },
      -> { client.get(url("/r/1"), bearer: [secret]) }, -> { client.get(url("/r/1"), bearer: { token: secret }) },
      -> { client.get("ht!tp://u:#{secret}@h/") }].each_with_index do |call, index|
@@ -121,9 +154,15 @@ class BadSettingTest < ServerTest
   end
 
   def test_what_no_response_can_have_is_refused_in_a_sentence
-    assert_match(/status is "200": give an Integer/, error_of(ArgumentError) { Hecaton::Response.new(status: "200") }.message)
-    assert_match(/body is of class Hash: give a String/, error_of(ArgumentError) { Hecaton::Response.new(status: 200, body: { a: 1 }) }.message)
-    assert_match(/headers is of class Integer/, error_of(ArgumentError) { Hecaton::Response.new(status: 200, headers: 5) }.message)
+    assert_match(/status is "200": give an Integer/, error_of(ArgumentError) {
+      Hecaton::Response.new(status: "200")
+    }.message)
+    assert_match(/body is of class Hash: give a String/, error_of(ArgumentError) {
+      Hecaton::Response.new(status: 200, body: { a: 1 })
+    }.message)
+    assert_match(/headers is of class Integer/, error_of(ArgumentError) {
+      Hecaton::Response.new(status: 200, headers: 5)
+    }.message)
   end
 
   # Values that would be dropped in silence, or sent as their inspect.
@@ -132,7 +171,8 @@ class BadSettingTest < ServerTest
     { headers: [%w[a b], [%w[a b c]], [["a"]], [:a, 1], { "X" => { a: 1 } }, { "X" => [[1]] }, { "X" => io }],
       params: [%w[a b], [["a", 1], ["b"]], { a: Set[1] }, { a: [[1..2, io]] }, { a: io }, { a: [1].each }],
       form: [%w[a b], [["a"]], { a: io }, { a: Set[1] }, { a: [io] }, { a: { b: 1..2, c: [1].lazy } }],
-      multipart: [%w[a b], { a: [[1]] }, { a: Set[1] }, { a: { filename: "x" } }, { a: { content: %w[x].each } }] }.each do |option, values|
+      multipart: [%w[a b], { a: [[1]] }, { a: Set[1] }, { a: { filename: "x" } },
+                  { a: { content: %w[x].each } }] }.each do |option, values|
       values.each do |value|
         assert_match(/\A#{option}\b.*: give /, refusal { client.post(url("/echo"), option => value) }, value.inspect)
       end
@@ -157,11 +197,13 @@ class BadSettingTest < ServerTest
     names.product(ODD) do |name, value|
       yield({ name => value })
     rescue ArgumentError => error
-      assert_match message || NAMES.fetch(name, /#{name}/), error.message, "#{name}: #{value.class} #{value.inspect rescue nil}"
+      assert_match message || NAMES.fetch(name, /#{name}/),
+        error.message, "#{name}: #{value.class} #{value.inspect rescue nil}"
     rescue Hecaton::Error, JSON::GeneratorError
       nil # It could be sent, and failed.
     rescue StandardError => error
-      flunk "#{name}: #{value.class} #{value.inspect rescue nil}: #{error.class}: #{error.message} #{error.backtrace.first(4)}"
+      flunk "#{name}: #{value.class} #{value.inspect rescue nil}: " \
+        "#{error.class}: #{error.message} #{error.backtrace.first(4)}"
     end
   end
 end

@@ -50,7 +50,9 @@ class BatchLimitsTest < ServerTest
       assert_match(/\Amax_concurrency is .*: use an Integer from 1 to 4294967295\z/, error.message)
     end
     client.batch(per_origin: 2**32 - 1) { |batch| batch.max_concurrency = 2**32 - 1 }
-    [0, -1, Float::NAN, Float::INFINITY, 1e-300, 10**400, "5"].each { |bad| assert_raises(ArgumentError) { client.batch(rate: bad) { flunk } } }
+    [0, -1, Float::NAN, Float::INFINITY, 1e-300, 10**400, "5"].each { |bad|
+      assert_raises(ArgumentError) { client.batch(rate: bad) { flunk } }
+    }
   end
 
   def test_the_front_of_the_queue_goes_first
@@ -59,7 +61,10 @@ class BatchLimitsTest < ServerTest
       { 1 => nil, 2 => :back, 3 => :front, 4 => :front }.each do |id, position|
         batch.get(url("/r/#{id}"), queue: position).on_complete { order << id }
       end
-      batch.get(url("/r/5")).on_complete { order << 5; batch.head(url("/r/6"), queue: :front).on_complete { order << 6 } }
+      batch.get(url("/r/5")).on_complete {
+        order << 5
+        batch.head(url("/r/6"), queue: :front).on_complete { order << 6 }
+      }
       # Starts when the fifth has ended, before the fifth's callback is called.
       batch.get(url("/r/7")).on_complete { order << 7 }
       batch.get(url("/r/8")).on_complete { order << 8 }
@@ -71,7 +76,9 @@ class BatchLimitsTest < ServerTest
   def test_the_front_may_be_chosen_beside_other_options
     statuses = []
     client.batch(per_origin: 1) do |batch|
-      batch.get(url("/redirect/302/2"), redirects: 2, queue: :front).on_complete { |outcome| statuses << outcome.response.status }
+      batch.get(url("/redirect/302/2"), redirects: 2, queue: :front).on_complete { |outcome|
+        statuses << outcome.response.status
+      }
     end
     assert_equal [200], statuses
   end

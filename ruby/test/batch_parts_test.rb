@@ -35,7 +35,7 @@ class BatchPartsTest < ServerTest
     whole = client.get(url("/bytes/5000000"))
     client.batch do |batch|
       batch.get(url("/bytes/5000000"))
-        .on_complete { |outcome| order << [:complete, outcome.status, outcome.body, outcome.attempts.last.read_time.positive?] }
+        .on_complete { |ended| order << [:complete, ended.status, ended.body, ended.attempts.last.read_time.positive?] }
         .on_headers do |response|
         assert_equal ["5000000", true, "", [200]],
           [response.headers["content-length"], response.success?, response.body, response.attempts.map(&:status)]
@@ -59,12 +59,16 @@ class BatchPartsTest < ServerTest
     seen = []
     small = client(max_body: 10)
     small.batch do |batch|
-      batch.get(url("/r/1")).on_headers { |response| seen << response.status }.on_complete { |outcome| seen << outcome.class }
+      batch.get(url("/r/1")).on_headers { |response| seen << response.status }.on_complete { |outcome|
+        seen << outcome.class
+      }
     end
     assert_equal [200, Hecaton::BodyError], seen
     client = client()
     client.batch do |batch|
-      batch.get(url("/r/1")).on_headers { |response| seen << response.body }.on_complete { |outcome| seen << outcome.body.bytesize }
+      batch.get(url("/r/1")).on_headers { |response| seen << response.body }.on_complete { |outcome|
+        seen << outcome.body.bytesize
+      }
     end
     assert_equal ["", 133], seen.last(2)
     assert_equal 1, client.idle_connections
@@ -78,7 +82,9 @@ class BatchPartsTest < ServerTest
     client.batch(concurrency: 5) do |batch|
       60.times do |id|
         request = batch.get(url(id.odd? ? "/bytes/400000" : "/r/#{id}"))
-        id.odd? ? request.on_body { |chunk| read[id] += chunk.bytesize } : request.on_complete { |outcome| plain << outcome.body.bytesize }
+        id.odd? ? request.on_body { |chunk| read[id] += chunk.bytesize } : request.on_complete { |outcome|
+          plain << outcome.body.bytesize
+        }
       end
       assert_equal 60, batch.size
     end
@@ -124,7 +130,11 @@ class BatchPartsTest < ServerTest
       requests = []
       client(timeout: 4).batch(concurrency: 2) do |batch|
         requests << batch.get(address).on_body { sleep 0.005 } # There is always a piece ready
-        5.times { |id| requests << batch.get(url("/delay/50")).on_complete { |outcome| done << [id, outcome.status, requests[0].outcome] } }
+        5.times { |id|
+          requests << batch.get(url("/delay/50")).on_complete { |outcome|
+            done << [id, outcome.status, requests[0].outcome]
+          }
+        }
       end
       assert_equal (0..4).map { |id| [id, 200, nil] }, done
       error = requests[0].outcome
@@ -145,7 +155,9 @@ class BatchPartsTest < ServerTest
 
   def test_one_that_fails_before_its_head_has_its_outcome_alone
     outcome = nil
-    client.batch { |batch| batch.get(url("/fault/reset")).on_headers { flunk }.on_body { flunk }.on_complete { |it| outcome = it } }
+    client.batch { |batch|
+      batch.get(url("/fault/reset")).on_headers { flunk }.on_body { flunk }.on_complete { |it| outcome = it }
+    }
     assert_instance_of Hecaton::ProtocolError, outcome
   end
 
@@ -156,7 +168,8 @@ class BatchPartsTest < ServerTest
       client(redirects: 1).batch do |batch|
         batch.get("#{server.url}/a").on_headers { |head| response = head }.on_body { |chunk| size += chunk.bytesize }
       end
-      assert_equal [200, url("/bytes/100000"), 1, 100_000], [response.status, response.url, response.redirects.size, size]
+      assert_equal [200, url("/bytes/100000"), 1, 100_000],
+        [response.status, response.url, response.redirects.size, size]
     end
     statuses = []
     client(retry: { statuses: [503], interval: 0.001 }).batch do |batch|
@@ -226,13 +239,18 @@ class BatchPartsTest < ServerTest
   def test_raise_for_status_deprecation_and_events_are_once_a_request
     deprecated = []
     reported = []
-    subscription = Hecaton.subscribe("request.hecaton") { |event| reported << event.payload["http.response.status_code"] }
+    subscription = Hecaton.subscribe("request.hecaton") { |event|
+      reported << event.payload["http.response.status_code"]
+    }
     seen = []
     Scripted.run({ "/old" => Scripted.response(200, { "Deprecation" => "true" }, "hello"),
                    "/gone" => Scripted.response(404, { "Deprecation" => "true" }, "nothing") }) do |server|
-      client(raise_for_status: true, on_deprecation: ->(response) { deprecated << response.status }).batch(concurrency: 1) do |batch|
+      client(raise_for_status: true, on_deprecation: ->(response) { deprecated << response.status })
+        .batch(concurrency: 1) do |batch|
         batch.get("#{server.url}/old").on_headers { seen << :headers }.on_body { |chunk| seen << chunk }
-        batch.get("#{server.url}/gone").on_headers { flunk }.on_body { flunk }.on_failure { |outcome| seen << outcome.class }
+        batch.get("#{server.url}/gone").on_headers { flunk }.on_body { flunk }.on_failure { |outcome|
+          seen << outcome.class
+        }
       end
     end
     assert_equal [200, 404], deprecated

@@ -13,11 +13,15 @@ class BatchTest < ServerTest
     assert_equal({ responses: 0, errors: 0 }, client.batch { nil })
     strict = client(raise_for_status: true)
     assert_equal({ responses: 3, errors: 3 }, strict.batch(&fill))
-    assert_equal({ responses: 4, errors: 0 }, client.batch(raise_on_failure: true) { |batch| 4.times { batch.get(url("/r/1")) } })
+    assert_equal({ responses: 4, errors: 0 }, client.batch(raise_on_failure: true) { |batch|
+      4.times { batch.get(url("/r/1")) }
+    })
     ended = []
     error = error_of(Hecaton::BodyError) do
       client.batch(raise_on_failure: true, concurrency: 1) do |batch|
-        [url("/fault/truncate"), url("/r/1"), "http://127.0.0.1:1/"].each { |each| batch.get(each).on_complete { |outcome| ended << outcome.status } }
+        [url("/fault/truncate"), url("/r/1"), "http://127.0.0.1:1/"].each { |each|
+          batch.get(each).on_complete { |outcome| ended << outcome.status }
+        }
       end
     end
     assert_match(/cut short/, error.message)
@@ -125,7 +129,9 @@ class BatchTest < ServerTest
   def test_waiting_in_the_queue_does_not_use_up_the_timeout
     errors = []
     client(timeout: 1.5).tap do |client|
-      client.batch(concurrency: 1) { |batch| 20.times { batch.get(url("/delay/100")).on_complete { |o| errors << o.error } } }
+      client.batch(concurrency: 1) { |batch|
+        20.times { batch.get(url("/delay/100")).on_complete { |o| errors << o.error } }
+      }
     end
     assert_equal [nil] * 20, errors
   end

@@ -23,7 +23,10 @@ class CallbackTest < ServerTest
     client.batch do |batch|
       request = batch.get(url("/r/1"))
       request.on_complete { order << 1 }.on_success { order << 2 }.on_failure { flunk }.on_complete { order << 3 }
-      request.on_complete { order << 4; request.on_success { order << 5; request.on_complete { order << 7 }; order << 6 } }
+      request.on_complete {
+        order << 4
+        request.on_success { order << 5; request.on_complete { order << 7 }; order << 6 }
+      }
       request.on_success { order << 8 }
     end
     assert_equal (1..8).to_a, order
@@ -53,7 +56,11 @@ class CallbackTest < ServerTest
   # Each is what the program's code does while requests of the batch are in flight.
   NESTED = {
     "a request" => ->(client, url) { client.get(url).status },
-    "a batch" => ->(client, url) { [].tap { |all| client.batch { |batch| batch.get(url).on_complete { |outcome| all << outcome.response.status } } }.first },
+    "a batch" => ->(client, url) {
+                   [].tap { |all|
+                     client.batch { |batch| batch.get(url).on_complete { |outcome| all << outcome.response.status } }
+                   }.first
+                 },
     "a stream" => ->(client, url) { client.get(url) { |response| response.read && response.status } },
     "a thread" => ->(client, url) { Thread.new { client.get(url).status }.value }
   }.freeze
@@ -63,7 +70,9 @@ class CallbackTest < ServerTest
       %i[on_complete on_headers on_body].each do |callback|
         statuses = []
         counts = client.batch(concurrency: 3) do |batch|
-          5.times { batch.get(url("/bytes/20000")).public_send(callback) { statuses << nested.call(client, url("/r/1")) } }
+          5.times {
+            batch.get(url("/bytes/20000")).public_send(callback) { statuses << nested.call(client, url("/r/1")) }
+          }
         end
         assert_equal [5, [200]], [counts[:responses], statuses.uniq], "#{name} in #{callback}"
       end
@@ -82,7 +91,9 @@ class CallbackTest < ServerTest
   # The request that called it holds the only connection.
   def test_a_request_inside_a_callback_that_waits_for_its_own_connection_says_what_it_waits_for
     narrow = Hecaton::Client.new(timeout: 0.3, per_origin: 1)
-    error = error_of(Hecaton::TimeoutError) { narrow.get(url("/bytes/20000")) { |response| narrow.get(url("/r/1")) && response.read } }
+    error = error_of(Hecaton::TimeoutError) {
+      narrow.get(url("/bytes/20000")) { |response| narrow.get(url("/r/1")) && response.read }
+    }
     assert_match(/\Athe deadline of 300ms passed while waiting for a connection/, error.message)
   end
 

@@ -80,7 +80,8 @@ class ClientTest < ServerTest
 
   def test_binary_bodies_go_both_ways
     bytes = (0..255).to_a.pack("C*")
-    assert_equal 256, echo(client.post(url("/echo"), body: bytes * 1))["headers"].to_h.transform_keys(&:downcase)["content-length"].to_i
+    assert_equal 256,
+      echo(client.post(url("/echo"), body: bytes * 1))["headers"].to_h.transform_keys(&:downcase)["content-length"].to_i
   end
 
   def test_chunked_bodies
@@ -145,7 +146,8 @@ class ClientTest < ServerTest
       60.times { |number| client.get("http://127.0.0.\#{number + 1}:#{server.addr[1]}/") }
       print client.idle_connections
     RUBY
-    output = IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script, err: %i[child out]], &:read)
+    output =
+      IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script, err: %i[child out]], &:read)
     assert_includes 1..40, Integer(output, exception: false), output
   ensure
     server&.close
@@ -170,7 +172,9 @@ class ClientTest < ServerTest
       files.each(&:close)
       puts Hecaton::Client.new(timeout: 20).idle_connections
     RUBY
-    output = IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script, err: %i[child out]], &:readlines)
+    output =
+      IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script, err: %i[child out]],
+        &:readlines)
     message, *facts = output.map(&:chomp)
     # Each C library has its own words for it.
     assert_match(/reactor.*#{Errno::EMFILE.new.message}.*ulimit -n/, message)
@@ -203,7 +207,8 @@ class ClientTest < ServerTest
   def test_timings_add_up
     timings = client.get(url("/delay/50")).timings
     assert_operator timings.send_time + timings.first_byte_time, :>=, 0.05
-    assert_operator timings.total_time, :>=, timings.connect_time + timings.send_time + timings.first_byte_time + timings.read_time
+    assert_operator timings.total_time, :>=,
+      timings.connect_time + timings.send_time + timings.first_byte_time + timings.read_time
   end
 
   def test_headers_of_a_response_can_be_sent_on
@@ -231,13 +236,15 @@ class ClientTest < ServerTest
 
   def test_what_one_request_sets_does_not_stick_to_its_connection
     client = client(timeout: 30)
-    first = client.post(url("/redirect/307/1"), body: "secret", headers: { "X-Own" => "1" }, bearer: "token", params: { a: 1 },
+    first = client.post(url("/redirect/307/1"), body: "secret",
+      headers: { "X-Own" => "1" }, bearer: "token", params: { a: 1 },
       timeout: 2, redirects: 1, raise_for_status: true)
     second = client.get(url("/echo"))
     assert_equal [200, true], [first.status, second.attempts.last.reused?]
     seen = echo(second)
     assert_equal ["GET", "/echo", ""], seen.values_at("method", "path", "body")
-    assert_empty seen["headers"].to_h.transform_keys(&:downcase).keys & %w[x-own authorization content-length content-type]
+    assert_empty seen["headers"].to_h.transform_keys(&:downcase)
+      .keys & %w[x-own authorization content-length content-type]
     third = client.get(url("/delay/2300")) # The deadline of the first is past.
     assert_equal [200, true], [third.status, third.attempts.last.reused?]
     assert_equal [307, 404], [client.get(url("/redirect/307/1")).status, client.get(url("/status/404")).status]
@@ -268,22 +275,29 @@ class ClientTest < ServerTest
   end
 
   def test_a_symbol_is_a_method_in_capitals
-    assert_equal %w[GET PATCH get], [:get, :Patch, "get"].map { |method| echo(client.request(method, url("/echo")))["method"] }
+    assert_equal %w[GET PATCH get], [:get, :Patch, "get"].map { |method|
+      echo(client.request(method, url("/echo")))["method"]
+    }
     methods = []
-    client.batch { |batch| batch.request(:delete, url("/echo")).on_complete { |outcome| methods << echo(outcome.response)["method"] } }
+    client.batch { |batch|
+      batch.request(:delete, url("/echo")).on_complete { |outcome| methods << echo(outcome.response)["method"] }
+    }
     assert_equal ["DELETE"], methods
   end
 
   def test_names_go_out_as_they_are_written_and_those_that_have_no_case_in_title_case
     names = lambda do |client, headers, **others|
-      JSON.parse(client.post(url("/echo"), headers: headers, body: "abc", **others).body)["headers"].map(&:first) - %w[Host Accept]
+      JSON.parse(client.post(url("/echo"), headers: headers, body: "abc", **others).body)["headers"]
+        .map(&:first) - %w[Host Accept]
     end
     expected = %w[User-Agent Accept-Encoding X-Mine x-sMALL X-Own-Key Authorization Content-Length]
     given = { "x-sMALL" => "2", x_own_KEY: "3" }
     assert_equal expected, names.call(client(headers: { x_mine: "1" }), given, bearer: "x")
     # These options the engine reads by itself.
     assert_equal expected - ["Authorization"], names.call(client(headers: { x_mine: "1" }), given)
-    assert_equal 2, names.call(client(headers: { "X-A" => "1" }), { "x-a" => "2", x_b: nil }).count { |name| name =~ /\Ax|-length\z/i }
+    assert_equal 2, names.call(client(headers: { "X-A" => "1" }), { "x-a" => "2", x_b: nil }).count { |name|
+      name =~ /\Ax|-length\z/i
+    }
   end
 
   def test_what_is_wrong_with_a_response_and_does_no_harm_is_a_setting
@@ -298,15 +312,24 @@ class ClientTest < ServerTest
   end
 
   def test_names_of_headers_that_are_symbols
-    sent = echo(client(headers: { x_client_key: "1" }).get(url("/echo"), headers: { x_own_key: "2", "X_As_It_Is" => "3" }))["headers"].to_h.transform_keys(&:downcase)
+    sent =
+      echo(client(headers: { x_client_key: "1" }).get(url("/echo"),
+        headers: { x_own_key: "2", "X_As_It_Is" => "3" }))["headers"]
+        .to_h.transform_keys(&:downcase)
     assert_equal %w[1 2 3], sent.values_at("x-client-key", "x-own-key", "x_as_it_is")
-    assert_nil echo(client(headers: { "X-Client" => "1" }).get(url("/echo"), headers: { x_client: nil }))["headers"].to_h.transform_keys(&:downcase)["x-client"]
+    assert_nil echo(client(headers: { "X-Client" => "1" }).get(url("/echo"), headers: { x_client: nil }))["headers"]
+      .to_h.transform_keys(&:downcase)["x-client"]
   end
 
   def test_nested_forms_are_written_as_rack_reads_them
-    { { a: { b: 1, c: { d: [2, 3] } } } => "a[b]=1&a[c][d][]=2&a[c][d][]=3", { a: [1, 2] } => "a=1&a=2",
-      { a: [{ b: 1 }, { b: 2 }] } => "a[][b]=1&a[][b]=2", { "a b" => { "é" => "&" } } => "a b[é]=%26", { a: {} } => "" }
-      .each { |form, body| assert_equal body, echo(client.post(url("/echo"), form: form))["body"].gsub(/%5B|%5D|\+|%C3%A9/, "%5B" => "[", "%5D" => "]", "+" => " ", "%C3%A9" => "é") }
+    {
+      { a: { b: 1, c: { d: [2, 3] } } } => "a[b]=1&a[c][d][]=2&a[c][d][]=3", { a: [1, 2] } => "a=1&a=2",
+      { a: [{ b: 1 }, { b: 2 }] } => "a[][b]=1&a[][b]=2", { "a b" => { "é" => "&" } } => "a b[é]=%26", { a: {} } => ""
+    }.each { |form, body|
+      assert_equal body,
+        echo(client.post(url("/echo"), form: form))["body"].gsub(/%5B|%5D|\+|%C3%A9/,
+          "%5B" => "[", "%5D" => "]", "+" => " ", "%C3%A9" => "é")
+    }
   end
 
   class Stranger; end
@@ -333,30 +356,38 @@ class ClientTest < ServerTest
       Named = Struct.new(:name)
       print Hecaton::Content.of(nil, { a: Named.new("x") }, nil, nil).first
     RUBY
-    said = IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-rhecaton", "-e", program], err: %i[child out], &:read)
+    said = IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-rhecaton", "-e", program],
+      err: %i[child out], &:read)
     skip "ActiveSupport is not installed" if said.include?("cannot load such file -- active_support")
     assert_equal '{"a":{"name":"x"}}', said
   end
 
   def test_a_content_type_of_the_client_or_the_request_goes_first
     typed = client(headers: { "Content-Type" => "a/client" })
-    type = ->(client, **options) { echo(client.post(url("/echo"), **options))["headers"].to_h.transform_keys(&:downcase)["content-type"] }
+    type = ->(client, **options) {
+      echo(client.post(url("/echo"), **options))["headers"].to_h.transform_keys(&:downcase)["content-type"]
+    }
     assert_equal ["application/json", "a/client", "a/own", "application/json"],
       [type.(client, json: 1), type.(typed, json: 1), type.(typed, json: 1, headers: { content_type: "a/own" }),
        type.(typed, json: 1, headers: { "content-type" => nil })]
   end
 
   def test_settings_that_are_understood
-    assert_equal [500, 3], client(retry: { statuses: [404, 500..599], interval: 0 }).get(url("/status/500")).then { |r| [r.status, r.attempts.size] }
+    assert_equal [500, 3], client(retry: { statuses: [404, 500..599], interval: 0 }).get(url("/status/500")).then { |r|
+      [r.status, r.attempts.size]
+    }
     assert_equal 3, client(retry: { statuses: 500..599, interval: 0 }).get(url("/status/503")).attempts.size
-    [500.., "a".."b", 1.5..2].each { |range| assert_match(/retry: statuses/, error_of(ArgumentError) { client(retry: { statuses: [range] }) }.message) }
+    [500.., "a".."b", 1.5..2].each { |range|
+      assert_match(/retry: statuses/, error_of(ArgumentError) { client(retry: { statuses: [range] }) }.message)
+    }
     assert_equal %w[1.1 1.1], [1.1, "1.1"].map { |version| client(http: version).get(url("/echo")).http_version }
     assert_raises(Hecaton::Error) { client(http: 2).get("http://127.0.0.1:1/") }
     assert_match(/http: "4"/, error_of(ArgumentError) { client(http: 4) }.message)
   end
 
   def test_what_is_not_true_or_false_is_refused
-    { verify: "no", decode: :gzip, redirects_to_http: "false", strict_urls: 1, raise_for_status: "no" }.each do |name, value|
+    { verify: "no", decode: :gzip, redirects_to_http: "false", strict_urls: 1, raise_for_status: "no" }
+      .each do |name, value|
       assert_match(/\A#{name} is .*: give true or false\z/, error_of(ArgumentError) { client(name => value) }.message)
     end
   end
@@ -392,7 +423,9 @@ class ClientTest < ServerTest
     waiting = nil
     wait_until { descriptors <= before }
     assert_operator descriptors, :<=, before
-    client.batch { |batch| batch.get(url("/r/1")).on_complete { client.close }.on_complete { |outcome| assert_predicate outcome, :success? } }
+    client.batch { |batch|
+      batch.get(url("/r/1")).on_complete { client.close }.on_complete { |outcome| assert_predicate outcome, :success? }
+    }
   ensure
     own&.stop
   end
@@ -403,7 +436,9 @@ class ClientTest < ServerTest
     stored = nil
     assert_equal(200, Hecaton::Client.open(timeout: 20) { |client| (stored = client).get(url("/echo")).status })
     assert_operator Dir.children("/proc/self/fd").size, :<=, before
-    assert_raises(IndexError) { Hecaton::Client.open(timeout: 20) { |client| client.get(url("/echo")) && raise(IndexError) } }
+    assert_raises(IndexError) {
+      Hecaton::Client.open(timeout: 20) { |client| client.get(url("/echo")) && raise(IndexError) }
+    }
     assert_operator Dir.children("/proc/self/fd").size, :<=, before
     assert_equal [0, Hecaton::Client], [stored.idle_connections, Hecaton::Client.open(timeout: 20).class]
   end
@@ -412,7 +447,8 @@ class ClientTest < ServerTest
   def test_options_that_the_engine_reads_mean_the_same
     said = []
     logger = Logger.new(StringIO.new, formatter: ->(_, _, _, message) { said << message && "" })
-    requested = [client, client(logger: logger), client(retry: { max: 1, if: ->(_) { false } }), client(bearer: -> { "t" })].map do |each|
+    requested = [client, client(logger: logger), client(retry: { max: 1, if: ->(_) { false } }),
+                 client(bearer: -> { "t" })].map do |each|
       [each.request("POST", url("/echo"), headers: [%w[x-a 1], %w[x-a 2]], body: "body"),
        each.request("POST", url("/echo"), headers: { "x-a" => %w[1 2] }, body: "body")]
     end
@@ -420,7 +456,9 @@ class ClientTest < ServerTest
       assert_equal [200, long.json.fetch("headers")], [short.status, short.json.fetch("headers")]
     end
     assert_equal 2, said.grep(/\APOST/).size, said.inspect # Both are logged.
-    assert_raises(Hecaton::TimeoutError) { client.request("GET", url("/delay/2000"), headers: [], body: nil, timeout: 0.05) }
+    assert_raises(Hecaton::TimeoutError) {
+      client.request("GET", url("/delay/2000"), headers: [], body: nil, timeout: 0.05)
+    }
     assert_raises(ArgumentError) { client.request("GET", url("/echo"), headers: [], body: nil, timeout: -1) }
     assert_equal 200, client.request("PUT", url("/echo"), headers: [], body: StringIO.new("read"), timeout: 5).status
   end

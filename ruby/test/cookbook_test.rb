@@ -49,11 +49,14 @@ class CookbookTest < Minitest::Test
       "/status" => Scripted.response(200, { "Content-Type" => "text/plain" }, "all good"),
       "/v1/users/1" => Scripted.response(200, JSON_TYPE.merge("Set-Cookie" => "theme=dark"), '{"id":1,"name":"Ada"}'),
       "/v1/users" => Scripted.response(201),
-      "/v1/files" => ->(request) { Scripted.response(201, { "Content-Type" => "text/plain" }, request[/filename="(.*?)"/, 1]) },
+      "/v1/files" => ->(request) {
+        Scripted.response(201, { "Content-Type" => "text/plain" }, request[/filename="(.*?)"/, 1])
+      },
       "/v1/users/9" => Scripted.response(404, { "Content-Type" => "text/plain" }, "nobody"),
       "/v1/items?page=1" => Scripted.response(200, JSON_TYPE.merge("Link" => '<items?page=2>; rel="next"'), "[1,2]"),
       "/v1/items?page=2" => Scripted.response(200, JSON_TYPE, "[3]"),
-      "/v1/log" => Scripted.response(200, { "Content-Type" => "text/plain", "ETag" => '"1"' }, "1 good\n2 error\n3 good\n\n"),
+      "/v1/log" => Scripted.response(200,
+        { "Content-Type" => "text/plain", "ETag" => '"1"' }, "1 good\n2 error\n3 good\n\n"),
       "/v1/events" => Scripted.response(200, { "Content-Type" => "text/event-stream" }, EVENTS)
     }.freeze
 
@@ -67,7 +70,9 @@ class CookbookTest < Minitest::Test
 
   # Each title with its examples: [title, number, program, output].
   EXAMPLES = PAGE.split(/^## /).drop(1).flat_map do |section|
-    section.scan(/^```ruby\n(.*?)^```\n\n```text\n(.*?)^```/m).each_with_index.map { |example, number| [section.lines.first.chomp, number, *example] }
+    section.scan(/^```ruby\n(.*?)^```\n\n```text\n(.*?)^```/m).each_with_index.map { |example, number|
+      [section.lines.first.chomp, number, *example]
+    }
   end
 
   def test_no_example_is_left_out
@@ -80,10 +85,13 @@ class CookbookTest < Minitest::Test
 
   EXAMPLES.each do |title, number, program, output|
     define_method("test_#{title.downcase.gsub(/\W+/, "_")}_#{number}") do
-      skip "ActiveSupport is not there" if program.include?("active_support") && Gem::Specification.find_all_by_name("activesupport").empty?
+      if program.include?("active_support") && Gem::Specification.find_all_by_name("activesupport").empty?
+        skip "ActiveSupport is not there"
+      end
       Scripted.run(Api.new) do |server|
         Dir.mktmpdir do |folder|
-          text = [(OPEN_TELEMETRY if program.include?("OpenTelemetry")), program].compact.join("\n").gsub(PLACE, server.url)
+          text = [(OPEN_TELEMETRY if program.include?("OpenTelemetry")), program]
+            .compact.join("\n").gsub(PLACE, server.url)
           said, complaints, status = Open3.capture3(RbConfig.ruby, "-I#{LIB}", "-e", text, chdir: folder)
           assert_predicate status, :success?, complaints
           assert_equal output, plain(said.gsub(server.url, PLACE))

@@ -17,7 +17,8 @@ class DigestTest < ServerTest
   def webrick(**options)
     skip "webrick is not installed" unless defined?(WEBrick)
 
-    server = WEBrick::HTTPServer.new(BindAddress: "127.0.0.1", Port: 0, Logger: WEBrick::Log.new(File::NULL), AccessLog: [])
+    server = WEBrick::HTTPServer.new(BindAddress: "127.0.0.1",
+      Port: 0, Logger: WEBrick::Log.new(File::NULL), AccessLog: [])
     file = Tempfile.new("htdigest")
     users = WEBrick::HTTPAuth::Htdigest.new(file.path)
     users.set_passwd("a realm", *LOGIN)
@@ -48,7 +49,8 @@ class DigestTest < ServerTest
         assert_equal 200, put.status, options.inspect
         assert_equal "PUT content", put.body unless options[:Qop] # WEBrick sums the body up, and has none of it left.
         posted = statuses(client.post(address, body: "x"))
-        # WEBrick announces another nonce each second, and counts on from the one before (RFC 7616 §3.4: the count is the nonce's own).
+        # WEBrick announces another nonce each second, and counts on from the one before (RFC 7616 §3.4: the
+        # count is the nonce's own).
         assert_equal [200], posted - (Time.now.to_i == begun ? [] : [401]), options.inspect
         assert_equal [401, 401], statuses(client.get("#{address}&", digest_auth: ["Mufasa", "wrong"])), options.inspect
       end
@@ -66,9 +68,13 @@ class DigestTest < ServerTest
 
   # A server that checks the sum as RFC 7616 has it.
   def strict(algorithm, qop: "auth", demand: {})
-    sum = ->(text) { OpenSSL::Digest.new(algorithm[/SHA-256/] ? "SHA256" : algorithm[/SHA-512/] ? "SHA512-256" : "MD5").hexdigest(text) }
+    sum = ->(text) {
+      OpenSSL::Digest.new(algorithm[/SHA-256/] ? "SHA256" : algorithm[/SHA-512/] ? "SHA512-256" : "MD5").hexdigest(text)
+    }
     fields = { realm: "r", nonce: "n/=", opaque: "o" }.merge(demand).map { |name, value| "#{name}=\"#{value}\"" }
-    demanded = Scripted.response(401, "WWW-Authenticate" => "Digest #{fields.join(", ")}, algorithm=#{algorithm}, qop=\"#{qop}\"")
+    demanded =
+      Scripted.response(401,
+        "WWW-Authenticate" => "Digest #{fields.join(", ")}, algorithm=#{algorithm}, qop=\"#{qop}\"")
     check = lambda do |request|
       given = request[/^authorization: Digest (.*)\r/i, 1]&.b
       next demanded unless given
@@ -79,9 +85,12 @@ class DigestTest < ServerTest
       what = "#{request.split(" ")[0]}:#{say["uri"]}"
       what += ":#{sum[request.split("\r\n\r\n", 2)[1]]}" if qop == "auth-int"
       right = sum[[secret, "n/=", say["nc"], say["cnonce"], qop, sum[what]].join(":")]
-      Scripted.response(right == say["response"] && say["opaque"] == "o" ? 200 : 403, {}, say["username"] || say["username*"])
+      Scripted.response(right == say["response"] && say["opaque"] == "o" ? 200 : 403,
+        {}, say["username"] || say["username*"])
     end
-    Scripted.run("/" => check, "/a" => check, "/away" => Scripted.response(302, "Location" => url("/echo"))) { |server| yield server }
+    Scripted.run("/" => check, "/a" => check, "/away" => Scripted.response(302, "Location" => url("/echo"))) { |server|
+      yield server
+    }
   end
 
   def test_every_algorithm
@@ -146,7 +155,8 @@ class DigestTest < ServerTest
     strict("MD5") do |server|
       address = "#{server.url}/"
       client = client(digest_auth: LOGIN)
-      [{ digest_auth: false }, { bearer: "x" }, { basic_auth: %w[a b] }, { headers: { authorization: "Other x" } }].each do |options|
+      [{ digest_auth: false }, { bearer: "x" }, { basic_auth: %w[a b] }, { headers: { authorization: "Other x" } }]
+        .each do |options|
         assert_equal 1, client.get(address, **options).attempts.size, options.inspect
       end
       assert_equal [401, 200], statuses(client(bearer: "x").get(address, digest_auth: LOGIN))

@@ -27,7 +27,8 @@ class DownloadTest < ServerTest
 
     def serve(connection)
       while (head = connection.gets("\r\n\r\n"))
-        fields = head.lines.drop(1).filter_map { |line| line.chomp.split(": ", 2) if line.include?(":") }.to_h.transform_keys(&:downcase)
+        fields = head.lines.drop(1).filter_map { |line| line.chomp.split(": ", 2) if line.include?(":") }
+          .to_h.transform_keys(&:downcase)
         @requested << fields
         return unless response(connection, fields, @differing.call(fields))
       end
@@ -51,7 +52,8 @@ class DownloadTest < ServerTest
         status, content, range = 200, body, nil
       end
       mine = { "Content-Length" => content.bytesize, "Content-Range" => range }.merge(mine).compact
-      connection.write("HTTP/1.1 #{differing.fetch(:status, status)} X\r\n#{mine.map { |name, value| "#{name}: #{value}\r\n" }.join}\r\n")
+      fields = mine.map { |name, value| "#{name}: #{value}\r\n" }.join
+      connection.write("HTTP/1.1 #{differing.fetch(:status, status)} X\r\n#{fields}\r\n")
       connection.write(content.byteslice(0, differing.fetch(:cut, content.bytesize)))
       !differing[:cut]
     end
@@ -76,7 +78,8 @@ class DownloadTest < ServerTest
         names.concat(left(path))
       end
       assert_equal BODY, File.binread(path)
-      assert_equal [path, 300_000, 0, 200, ""], [download.path, download.size, download.resumed, download.response.status, download.response.body]
+      assert_equal [path, 300_000, 0, 200, ""],
+        [download.path, download.size, download.resumed, download.response.status, download.response.body]
       assert_equal [300_000, 300_000], seen.last
       assert_equal seen.map(&:first), seen.map(&:first).sort
       refute_includes names, "file"
@@ -95,7 +98,9 @@ class DownloadTest < ServerTest
     end
     Dir.mktmpdir do |folder|
       [404, 503, 302, 204].each do |status|
-        error = error_of(Hecaton::StatusError) { client.download(url("/status/#{status}"), "#{folder}/x", resume: status == 503) }
+        error = error_of(Hecaton::StatusError) {
+          client.download(url("/status/#{status}"), "#{folder}/x", resume: status == 503)
+        }
         assert_equal status, error.status
       end
       assert_raises(Hecaton::ConnectError) { client.download("http://127.0.0.1:1/", "#{folder}/x", resume: true) }
@@ -124,7 +129,8 @@ class DownloadTest < ServerTest
       download = client.download(server.url, path, resume: true) { |received, total| seen << [received, total] }
       assert_equal BODY, File.binread(path)
       assert_equal [300_000, 100_000, 206], [download.size, download.resumed, download.response.status]
-      assert_equal ["bytes=100000-", '"1"', "identity"], server.requested.last.values_at("range", "if-range", "accept-encoding")
+      assert_equal ["bytes=100000-", '"1"', "identity"],
+        server.requested.last.values_at("range", "if-range", "accept-encoding")
       assert_operator seen.first.first, :>, 100_000
       assert_equal [300_000, 300_000], seen.last
       assert_equal ["file"], left(path)
@@ -133,7 +139,9 @@ class DownloadTest < ServerTest
 
   def test_it_begins_anew_when_the_server_has_another_one
     other = "other" * 1000
-    files({}, cut_once(50_000, { body: other, headers: { "ETag" => '"2"' } }).then { |later| ->(fields) { { headers: { "ETag" => '"1"' } }.merge(later.call(fields)) } }) do |server, path|
+    files({}, cut_once(50_000, { body: other, headers: { "ETag" => '"2"' } }).then { |later|
+      ->(fields) { { headers: { "ETag" => '"1"' } }.merge(later.call(fields)) }
+    }) do |server, path|
       begun(server, path)
       download = client.download(server.url, path, resume: true)
       assert_equal ["bytes=50000-", '"1"'], server.requested.last.values_at("range", "if-range")
@@ -153,7 +161,8 @@ class DownloadTest < ServerTest
 
   def test_the_rest_of_another_version_is_refused
     old = { "Last-Modified" => "Sat, 01 Jan 2022 00:00:00 GMT", "Date" => "Sat, 01 Jan 2022 00:00:01 GMT" }
-    { old => { "Last-Modified" => "Wed, 01 Jun 2022 00:00:00 GMT" }, { "ETag" => '"1"' } => { "ETag" => '"2"' } }.each do |before, after|
+    { old => { "Last-Modified" => "Wed, 01 Jun 2022 00:00:00 GMT" }, { "ETag" => '"1"' } => { "ETag" => '"2"' } }
+      .each do |before, after|
       cut = false
       # Servers ought to send the whole file for an If-Range that does not hold. This one ignores it.
       ignores = ->(_) { cut ? { headers: after, ignores: true } : (cut = true; { cut: 100_000 }) }
@@ -168,7 +177,8 @@ class DownloadTest < ServerTest
 
   def test_a_part_without_a_strong_validator_is_deleted
     weak = { "Last-Modified" => "Sat, 01 Jan 2022 00:00:01 GMT", "Date" => "Sat, 01 Jan 2022 00:00:01 GMT" }
-    [{}, { "ETag" => 'W/"1"' }, { "ETag" => 'W/"1"', "Last-Modified" => "Sat, 01 Jan 2022 00:00:00 GMT", "Date" => weak["Date"] }, weak,
+    [{}, { "ETag" => 'W/"1"' },
+     { "ETag" => 'W/"1"', "Last-Modified" => "Sat, 01 Jan 2022 00:00:00 GMT", "Date" => weak["Date"] }, weak,
      { "Last-Modified" => "soon", "Date" => "now" }].each do |fields|
       files(fields, cut_once) do |server, path|
         begun(server, path)
@@ -193,7 +203,9 @@ class DownloadTest < ServerTest
     files({ "ETag" => '"1"' }, ->(_) { cut ? { cut: 100_000 } : {} }) do |server, path|
       address = server.url[/\A[^?]*/]
       download = ->(url, base, **options) { client(base_url: base).download(url, path, resume: true, **options) }
-      calls = [-> { download.call(address, nil, params: { v: 1 }) }, -> { download.call(address, nil, params: { v: 2 }) },
+      calls = [-> { download.call(address, nil, params: { v: 1 }) }, -> {
+        download.call(address, nil, params: { v: 2 })
+      },
                -> { download.call("x", "#{address}/a") }, -> { download.call("x", "#{address}/b") }]
       calls.each_slice(2) do |first, second|
         cut = true
@@ -223,7 +235,8 @@ class DownloadTest < ServerTest
     files({ "ETag" => '"1"' }, cut_once(200_000, { body: "short" })) do |server, path|
       begun(server, path)
       download = client.download(server.url, path, resume: true)
-      assert_equal ["short", 0, [416, 200]], [File.read(path), download.resumed, download.response.attempts.map(&:status)]
+      assert_equal ["short", 0, [416, 200]],
+        [File.read(path), download.resumed, download.response.attempts.map(&:status)]
       assert_equal ["bytes=200000-", nil], server.requested.last(2).map { |fields| fields["range"] }
       assert_operator download.response.attempts.last.begun, :>=, download.response.attempts.first.ended
     end
@@ -235,31 +248,41 @@ class DownloadTest < ServerTest
   end
 
   def test_a_range_that_was_not_requested_is_refused_and_forgotten
-    [{ "Content-Range" => "bytes 0-299999/300000" }, { "Content-Range" => "bytes 100000-99999/300000" }, { "Content-Range" => "bytes 100000-300000/300000" },
+    [{ "Content-Range" => "bytes 0-299999/300000" },
+     { "Content-Range" => "bytes 100000-99999/300000" }, { "Content-Range" => "bytes 100000-300000/300000" },
      { "Content-Range" => "lines 1-2/3" }, { "Content-Range" => nil }].each do |wrong|
       files({ "ETag" => '"1"' }, cut_once(100_000, { headers: wrong })) do |server, path|
         begun(server, path)
         error = error_of(Hecaton::BodyError) { client.download(server.url, path, resume: true) }
-        assert_match(/\Athe bytes from 100000 on were requested, and Content-Range is .* \(http:[^?]*\)\z/, error.message)
+        assert_match(/\Athe bytes from 100000 on were requested, and Content-Range is .* \(http:[^?]*\)\z/,
+          error.message)
         assert_empty left(path)
       end
     end
     odd = ->(fields) { fields["range"] ? { headers: { "ETag" => '"2"' }, status: 206 } : { cut: 9 } }
     files({ "ETag" => '"1"' }, odd) do |server, path|
       begun(server, path)
-      assert_match(/Content-Range is nil/, error_of(Hecaton::BodyError) { client.download(server.url, path, resume: true) }.message)
+      assert_match(/Content-Range is nil/, error_of(Hecaton::BodyError) {
+        client.download(server.url, path, resume: true)
+      }.message)
     end
   end
 
   def test_a_range_that_is_no_text_is_refused
-    files({ "ETag" => '"1"' }, cut_once(100_000, headers: { "Content-Range" => "bytes 100000-\xFF/300000".b })) do |server, path|
+    files({ "ETag" => '"1"' },
+      cut_once(100_000, headers: { "Content-Range" => "bytes 100000-\xFF/300000".b })) do |server, path|
       begun(server, path)
-      assert_match(/Content-Range is "bytes 100000-/, error_of(Hecaton::BodyError) { client.download(server.url, path, resume: true) }.message)
+      assert_match(/Content-Range is "bytes 100000-/, error_of(Hecaton::BodyError) {
+        client.download(server.url, path, resume: true)
+      }.message)
     end
   end
 
   def test_a_part_of_the_rest_stays_and_is_reported
-    part = ->(fields) { fields["range"] ? { cut: 1000, headers: { "Content-Length" => 1000, "Content-Range" => "bytes 9-1008/300000" } } : { cut: 9 } }
+    part = ->(fields) {
+      fields["range"] ? { cut: 1000, headers: { "Content-Length" => 1000, "Content-Range" => "bytes 9-1008/300000" } } :
+      { cut: 9 }
+    }
     files({ "ETag" => '"1"' }, part) do |server, path|
       begun(server, path)
       error = error_of(Hecaton::BodyError) { client.download(server.url, path, resume: true) }
@@ -328,9 +351,12 @@ class DownloadTest < ServerTest
   def test_bad_arguments_are_refused_before_anything_is_sent
     sent = requests_of do
       Dir.mktmpdir do |folder|
-        { { headers: { "Range" => "bytes=0-1" } } => /headers has range/, { headers: [["if_range", "x"], [:if_range, "x"]] } => /headers has if-range/,
-          { raise_for_status: false } => /raise_for_status is false/, { timeout: -1 } => /timeout/, { colour: 1 } => /colour/ }.each do |options, message|
-          assert_match message, error_of(ArgumentError) { client.download(url("/r/1"), "#{folder}/x", **options) }.message
+        { { headers: { "Range" => "bytes=0-1" } } => /headers has range/,
+          { headers: [["if_range", "x"], [:if_range, "x"]] } => /headers has if-range/,
+          { raise_for_status: false } => /raise_for_status is false/, { timeout: -1 } => /timeout/,
+          { colour: 1 } => /colour/ }.each do |options, message|
+          assert_match message,
+            error_of(ArgumentError) { client.download(url("/r/1"), "#{folder}/x", **options) }.message
         end
         assert_raises(Errno::EISDIR) { client.download(url("/r/1"), folder) }
         assert_raises(Errno::ENOENT) { client.download(url("/r/1"), "#{folder}/none/x") }
@@ -364,7 +390,8 @@ class DownloadTest < ServerTest
         next if child
         next Process.wait(child) if (child = fork)
 
-        ObjectSpace.each_object(File) { |file| file.close if !file.closed? && file.path&.end_with?(".part") } # As exit does.
+        # As exit does.
+        ObjectSpace.each_object(File) { |file| file.close if !file.closed? && file.path&.end_with?(".part") }
         exit!(true)
       end
       assert_equal 400, File.size("#{folder}/x")
@@ -389,7 +416,9 @@ class DownloadTest < ServerTest
         File.write("#{folder}/#{target}", before) if before
         File.symlink(target, path)
         during = []
-        download = client.download(server.url, path) { during |= Dir.children("#{folder}/data").grep(/part/) + left(path).grep(/part/) }
+        download = client.download(server.url, path) {
+          during |= Dir.children("#{folder}/data").grep(/part/) + left(path).grep(/part/)
+        }
         assert_equal [path, target, BODY], [download.path, File.readlink(path), File.binread("#{folder}/#{target}")]
         assert_equal [1, ["data", "file"]], [during.size, left(path)] # One part, beside the target.
         File.delete(path)
@@ -439,7 +468,9 @@ class DownloadTest < ServerTest
     sent = requests_of do
       Dir.mktmpdir do |folder|
         File.mkfifo("#{folder}/pipe")
-        assert_match(/pipe is a fifo, not a file/, error_of(ArgumentError) { client.download(url("/r/1"), "#{folder}/pipe") }.message)
+        assert_match(/pipe is a fifo, not a file/, error_of(ArgumentError) {
+          client.download(url("/r/1"), "#{folder}/pipe")
+        }.message)
         assert_equal [["pipe"], "fifo"], [Dir.children(folder), File.ftype("#{folder}/pipe")]
       end
     end
@@ -453,7 +484,9 @@ class DownloadTest < ServerTest
       client.download(url("/bytes/0"), "#{folder}/empty")
       assert_equal 0, File.size("#{folder}/empty")
       base = client(base_url: real_server.url, redirects: 2)
-      assert_equal 50, base.download("/redirect/302/1?to=#{url("/bytes/50")}", "#{folder}/x", headers: { accept_encoding: "gzip" }).size
+      assert_equal 50,
+        base.download("/redirect/302/1?to=#{url("/bytes/50")}",
+          "#{folder}/x", headers: { accept_encoding: "gzip" }).size
     end
   end
 end

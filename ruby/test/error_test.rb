@@ -23,7 +23,11 @@ class ErrorTest < ServerTest
     Socket.tcp_server_sockets("127.0.0.1", 0) do |(server)|
       server.listen(0)
       port = server.local_address.ip_port
-      fillers = Array.new(4) { Socket.new(:INET, :STREAM).tap { |s| s.connect_nonblock(Socket.sockaddr_in(port, "127.0.0.1"), exception: false) } }
+      fillers = Array.new(4) {
+        Socket.new(:INET, :STREAM).tap { |s|
+          s.connect_nonblock(Socket.sockaddr_in(port, "127.0.0.1"), exception: false)
+        }
+      }
       error = error_of(Hecaton::TimeoutError) { client(connect_timeout: 0.2).get("http://127.0.0.1:#{port}/") }
       assert_equal :connect, error.phase
       refute error.sent?
@@ -70,7 +74,9 @@ class ErrorTest < ServerTest
     assert_match(/ECONNREFUSED/, refused.full_message)
     reset = error_of(Hecaton::ProtocolError) { client.get(url("/fault/reset")) }
     assert_kind_of Errno::ECONNRESET, reset.cause
-    client.batch { |batch| batch.get("http://127.0.0.1:#{port}/").on_complete { |outcome| assert_kind_of Errno::ECONNREFUSED, outcome.cause } }
+    client.batch { |batch|
+      batch.get("http://127.0.0.1:#{port}/").on_complete { |outcome| assert_kind_of Errno::ECONNREFUSED, outcome.cause }
+    }
     assert_nil error_of(Hecaton::TimeoutError) { client.get(url("/fault/stall-head"), timeout: 0.1) }.cause
     raise "outer"
   rescue RuntimeError => outer
@@ -78,7 +84,8 @@ class ErrorTest < ServerTest
   end
 
   def test_the_reason_is_one_of_the_documented_ones
-    documented = File.read(File.expand_path("../../docs/errors.md", __dir__)).scan(/^\| `:(\w+)` \|/).flatten.map(&:to_sym)
+    documented = File.read(File.expand_path("../../docs/errors.md", __dir__))
+      .scan(/^\| `:(\w+)` \|/).flatten.map(&:to_sym)
     reasons = {
       "http://127.0.0.1:#{closed_port}/" => :connection_refused, url("/fault/close") => :connection_closed,
       url("/fault/truncate") => :body_cut_short, "ftp://host/" => :scheme_unsupported, "no scheme" => nil
@@ -137,7 +144,8 @@ class ErrorTest < ServerTest
   end
 
   def test_errors_are_one_tree
-    names = %i[TimeoutError ConnectError ResolveError TLSError ProtocolError BodyError RedirectError StatusError CancelledError ForkError]
+    names = %i[TimeoutError ConnectError ResolveError TLSError ProtocolError
+               BodyError RedirectError StatusError CancelledError ForkError]
     names.each { |name| assert_operator Hecaton.const_get(name), :<, Hecaton::Error }
     assert_operator Hecaton::Error, :<, StandardError
   end

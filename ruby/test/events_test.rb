@@ -45,8 +45,11 @@ class EventsTest < ServerTest
     refute_match(/secret/, request.payload.inspect)
     missing = events { client.get(url("/status/404")) }.last.payload
     assert_equal ["404", 404, nil], missing.values_at("error.type", "http.response.status_code", :exception)
-    strict = events { assert_raises(Hecaton::StatusError) { client.get(url("/status/500"), raise_for_status: true) } }.last.payload
-    assert_equal ["500", 500, "Hecaton::StatusError"], [*strict.values_at("error.type", "http.response.status_code"), strict[:exception].first]
+    strict = events {
+      assert_raises(Hecaton::StatusError) { client.get(url("/status/500"), raise_for_status: true) }
+    }.last.payload
+    assert_equal ["500", 500, "Hecaton::StatusError"],
+      [*strict.values_at("error.type", "http.response.status_code"), strict[:exception].first]
   end
 
   def test_a_timeout_and_an_odd_method
@@ -73,24 +76,30 @@ class EventsTest < ServerTest
   def test_every_hop_is_an_attempt_with_its_own_url
     Scripted.run({ "/a?secret=1" => Scripted.response(302, "Location" => url("/r/1?secret=2")) }) do |server|
       first, second, request = events { client(redirects: 1).get("#{server.url}/a?secret=1") }
-      assert_equal ["#{server.url}/a", url("/r/1"), "#{server.url}/a"], [first, second, request].map { |event| event.payload["url.full"] }
+      assert_equal ["#{server.url}/a", url("/r/1"), "#{server.url}/a"],
+        [first, second, request].map { |event| event.payload["url.full"] }
       assert_equal [302, 200, 200], [first, second, request].map { |event| event.payload["http.response.status_code"] }
       assert_equal [1, 1], [request.payload["hecaton.redirects"], second.payload["http.request.resend_count"]]
       small = client(redirects: 1, max_body: 0)
       first, second, failed = events { assert_raises(Hecaton::BodyError) { small.get("#{server.url}/a?secret=1") } }
-      assert_equal ["#{server.url}/a", url("/r/1"), "#{server.url}/a"], [first, second, failed].map { |event| event.payload["url.full"] }
+      assert_equal ["#{server.url}/a", url("/r/1"), "#{server.url}/a"],
+        [first, second, failed].map { |event| event.payload["url.full"] }
       assert_equal [nil, "Hecaton::BodyError"], [first, second].map { |event| event.payload["error.type"] }
       refute_match(/secret/, failed.payload.inspect)
     end
   end
 
   def test_every_hop_is_an_attempt_with_its_own_method
-    { ["POST", 302] => "GET", ["POST", 303] => "GET", ["PUT", 303] => "GET", ["PUT", 302] => "PUT", ["HEAD", 303] => "HEAD",
+    { ["POST", 302] => "GET", ["POST", 303] => "GET",
+      ["PUT", 303] => "GET", ["PUT", 302] => "PUT", ["HEAD", 303] => "HEAD",
       ["POST", 307] => "POST", ["POST", 301] => "GET" }.each do |(method, status), after|
-      Scripted.run({ "/a" => Scripted.response(status, "Location" => "/b"), "/b" => Scripted.response(307, "Location" => "/c"),
+      Scripted.run({ "/a" => Scripted.response(status, "Location" => "/b"),
+        "/b" => Scripted.response(307, "Location" => "/c"),
                      "/c" => Scripted.response(200) }) do |server|
         sent = nil
-        named = events { sent = client(redirects: 2).request(method, "#{server.url}/a") }.map { |event| event.payload["http.request.method"] }
+        named = events { sent = client(redirects: 2).request(method, "#{server.url}/a") }.map { |event|
+          event.payload["http.request.method"]
+        }
         assert_equal [method, after, after, method], named, "#{method} #{status}"
         assert_equal after, sent.http_method
       end
@@ -121,15 +130,20 @@ class EventsTest < ServerTest
   end
 
   def test_an_attempt_that_was_re_sent_is_reported_without_a_response
-    resent = Hecaton::Attempt.new(connection: 1, reused: true, sent: false, phase: :send, ending: :resent, version: "1.1",
+    resent = Hecaton::Attempt.new(connection: 1, reused: true,
+      sent: false, phase: :send, ending: :resent, version: "1.1",
       redirects: 0, begun: 0.0, ended: 0.1)
-    responded = Hecaton::Attempt.new(connection: 2, reused: false, sent: true, phase: :read, ending: :status, status: 200,
+    responded = Hecaton::Attempt.new(connection: 2, reused: false,
+      sent: true, phase: :read, ending: :status, status: 200,
       version: "2", redirects: 0, begun: 0.1, ended: 0.3)
-    response = Hecaton::Response.new(status: 200, url: "https://[::1]/x?secret", attempts: [resent, responded], elapsed: 0.3)
+    response = Hecaton::Response.new(status: 200,
+      url: "https://[::1]/x?secret", attempts: [resent, responded], elapsed: 0.3)
     first, second, request = events { Hecaton::Events.request(:GET, response) }
     assert_equal ["_OTHER", "resent", false], first.payload.values_at("error.type", "hecaton.ending", "hecaton.sent")
-    assert_equal [nil, 1, "2"], second.payload.values_at("error.type", "http.request.resend_count", "network.protocol.version")
-    assert_equal ["::1", 443, "https", "https://[::1]/x"], request.payload.values_at("server.address", "server.port", "url.scheme", "url.full")
+    assert_equal [nil, 1, "2"],
+      second.payload.values_at("error.type", "http.request.resend_count", "network.protocol.version")
+    assert_equal ["::1", 443, "https", "https://[::1]/x"],
+      request.payload.values_at("server.address", "server.port", "url.scheme", "url.full")
     assert_in_delta 100, first.duration, 1
     assert_in_delta 0.1, second.started - request.started, 0.001
   end
@@ -141,10 +155,14 @@ class EventsTest < ServerTest
         batch.post(url("/fault/close"))
       end
       client.get(url("/bytes/10")) { |stream| stream.each_chunk { |chunk| chunk } }
-      assert_raises(Hecaton::BodyError) { client.get(url("/fault/truncate")) { |stream| stream.each_chunk { |chunk| chunk } } }
+      assert_raises(Hecaton::BodyError) {
+        client.get(url("/fault/truncate")) { |stream| stream.each_chunk { |chunk| chunk } }
+      }
       client.get(url("/bytes/1000000")) { |_stream| nil }
     end
-    facts = seen.map { |event| event.payload.values_at("http.request.method", "http.response.status_code", "error.type") }
+    facts = seen.map { |event|
+      event.payload.values_at("http.request.method", "http.response.status_code", "error.type")
+    }
     assert_equal [["GET", 200, nil], ["POST", nil, "Hecaton::ProtocolError"]], facts.first(2).sort_by(&:first)
     assert_equal [["GET", 200, nil], ["GET", nil, "Hecaton::BodyError"], ["GET", 200, nil]], facts.drop(2)
   end
@@ -203,7 +221,9 @@ class EventsTest < ServerTest
   end
 
   # As ActiveSupport::Notifications is since Rails 7, and as it was before.
-  Since7 = Struct.new(:seen) { def publish_event(event) = seen << [event.name, event.time, event.end, event.transaction_id, event.payload] }
+  Since7 = Struct.new(:seen) {
+    def publish_event(event) = seen << [event.name, event.time, event.end, event.transaction_id, event.payload]
+  }
   Before7 = Struct.new(:seen) { def publish(name, *facts) = seen << [name, *facts] }
 
   def test_a_sink_in_the_shape_of_active_support
@@ -217,7 +237,8 @@ class EventsTest < ServerTest
       client.get(url("/r/1"))
       assert_equal 2, sink.seen.size
     end
-    assert_match(/neither publish_event nor publish/, error_of(ArgumentError) { Hecaton.instrumenter = Object.new }.message)
+    assert_match(/neither publish_event nor publish/,
+      error_of(ArgumentError) { Hecaton.instrumenter = Object.new }.message)
     refute Hecaton::Events.subscribed?
   end
 

@@ -48,7 +48,8 @@ class FeaturesTest < ServerTest
   def test_the_order_is_that_of_the_list_and_the_reverse_on_the_way_back
     each_way(%i[a b]) do |request_once, notes, way|
       request_once.call(url("/r/1"))
-      expected = [%i[a before_request], %i[a respond], %i[b before_request], %i[b respond], %i[a before_attempt], %i[b before_attempt],
+      expected = [%i[a before_request], %i[a respond], %i[b before_request],
+                  %i[b respond], %i[a before_attempt], %i[b before_attempt],
                   %i[b after], %i[a after]]
       assert_equal expected, notes, way
     end
@@ -70,8 +71,10 @@ class FeaturesTest < ServerTest
     client = client(base_url: url("/"), headers: { "x-c" => "1" }, features: [feature], basic_auth: %w[u p])
     client.post("echo", params: { a: 1 }, json: { "b" => 2 }, headers: { "x-r" => "2" })
     request = seen.first
-    assert_equal [url("/echo?a=1"), '{"b":2}', "POST", url("/")[0..-2]], [request.url, request.body, request.http_method, request.origin]
-    assert_equal({ "x-c" => "1", "authorization" => "Basic dTpw", "x-r" => "2", "content-type" => "application/json" }, request.headers.to_h)
+    assert_equal [url("/echo?a=1"), '{"b":2}', "POST", url("/")[0..-2]],
+      [request.url, request.body, request.http_method, request.origin]
+    assert_equal({ "x-c" => "1", "authorization" => "Basic dTpw", "x-r" => "2", "content-type" => "application/json" },
+      request.headers.to_h)
   end
 
   def test_one_that_responds_spares_the_request
@@ -88,7 +91,11 @@ class FeaturesTest < ServerTest
     assert_equal "given", client.get(url("/r/1")).body
     assert_equal "given", (client.get(url("/r/1")) { |stream| stream.read })
     pieces = []
-    client.batch { |batch| batch.get(url("/r/1")).on_headers { |head| pieces << head.status << head.body }.on_body { |piece| pieces << piece } }
+    client.batch { |batch|
+      batch.get(url("/r/1")).on_headers { |head| pieces << head.status << head.body }.on_body { |piece|
+        pieces << piece
+      }
+    }
     assert_equal [203, "", "given"], pieces
   end
 
@@ -126,7 +133,8 @@ class FeaturesTest < ServerTest
     subscription = Hecaton.subscribe { |event| reported << event.name }
     each_way(a: { respond: given }, settings: settings) do |request_once, _, way|
       request_once.call(url("/r/1"))
-      assert_equal [203, "request.hecaton", 1], [*reported.shift(reported.size).sort_by(&:to_s), log.string.lines.grep(/ 203 in /).size], way
+      assert_equal [203, "request.hecaton", 1],
+        [*reported.shift(reported.size).sort_by(&:to_s), log.string.lines.grep(/ 203 in /).size], way
       log.truncate(0)
     end
   ensure
@@ -175,18 +183,22 @@ class FeaturesTest < ServerTest
   end
 
   def test_another_outcome_may_replace_it
-    each_way(a: { after: ->(outcome) { Hecaton::Response.new(status: 299, body: outcome.class.name) } }) do |request_once, _, way|
+    each_way(a: { after: ->(outcome) {
+      Hecaton::Response.new(status: 299, body: outcome.class.name)
+    } }) do |request_once, _, way|
       next if way == :stream || way == :parts # Their response was handed over before.
 
       assert_equal 299, request_once.call(url("/r/1")).status, way
-      assert_equal [299, "Hecaton::ConnectError"], request_once.call("http://127.0.0.1:1/").then { |response| [response.status, response.body] }
+      assert_equal [299, "Hecaton::ConnectError"],
+        request_once.call("http://127.0.0.1:1/").then { |response| [response.status, response.body] }
     end
   end
 
   def test_a_value_of_another_kind_is_refused
     { before_request: 1, respond: "x", before_attempt: :no }.each do |method, value|
       each_way(a: { method => ->(*) { value } }) do |request_once, _, way|
-        assert_kind_of TypeError, error_of(Hecaton::FeatureError) { request_once.call(url("/r/1")) }.cause, [method, way]
+        assert_kind_of TypeError,
+          error_of(Hecaton::FeatureError) { request_once.call(url("/r/1")) }.cause, [method, way]
       end
     end
   end
@@ -194,17 +206,23 @@ class FeaturesTest < ServerTest
   def test_each_attempt_is_seen_and_changed
     replies = {
       "/" => Scripted.response(302, "Location" => "/next"),
-      "/next" => [Scripted.response(503), Scripted.response(200)].then { |list| ->(_) { list.size > 1 ? list.shift : list.first } }
+      "/next" => [Scripted.response(503), Scripted.response(200)].then { |list|
+        ->(_) { list.size > 1 ? list.shift : list.first }
+      }
     }
     seen = []
     numbering = lambda do |request, number|
       seen << [number, request.url[/[^:]*\z/].sub(/\A\d+/, ""), request.headers["user-agent"]]
-      request.with(headers: { "x-number" => number.to_s, "user-agent" => nil, "x-own" => nil, "accept" => "text/plain" })
+      request.with(headers: { "x-number" => number.to_s,
+                              "user-agent" => nil, "x-own" => nil, "accept" => "text/plain" })
     end
     WAYS.each_value do |request_once|
-      replies["/next"] = [Scripted.response(503), Scripted.response(200)].then { |list| ->(_) { list.size > 1 ? list.shift : list.first } }
+      replies["/next"] = [Scripted.response(503), Scripted.response(200)].then { |list|
+        ->(_) { list.size > 1 ? list.shift : list.first }
+      }
       Scripted.run(replies) do |server|
-        client = client(redirects: 3, retry: { statuses: [503], interval: 0 }, headers: { "x-own" => "1" }, user_agent: "me",
+        client = client(redirects: 3, retry: { statuses: [503], interval: 0 },
+          headers: { "x-own" => "1" }, user_agent: "me",
           features: [Noting.new([], :a, before_attempt: numbering)])
         response = request_once.call(client, "#{server.url}/")
         assert_equal 3, response.attempts.size
@@ -219,7 +237,8 @@ class FeaturesTest < ServerTest
 
   def test_an_attempt_can_not_change_more_than_headers
     wrong = [->(request, _) { request.with(body: "x") }, ->(request, _) { request.with(url: "http://elsewhere/") },
-             ->(request, _) { request.with(http_method: :put) }, ->(request, _) { request.with(headers: { "a" => "x\r\ny: z" }) }]
+             ->(request, _) { request.with(http_method: :put) },
+             ->(request, _) { request.with(headers: { "a" => "x\r\ny: z" }) }]
     wrong.each do |code|
       assert_raises(Hecaton::Error) { client(features: [Noting.new([], :a, before_attempt: code)]).get(url("/r/1")) }
     end
@@ -239,7 +258,8 @@ class FeaturesTest < ServerTest
     Scripted.run("/" => Scripted.response(503)) do |server|
       feature = Noting.new([], :a, before_attempt: ->(_, number) { raise KeyError if number == 2 })
       client = client(retry: { statuses: [503], interval: 0, max: 3 }, features: [feature])
-      errors = [error_of(Hecaton::FeatureError) { client.get("#{server.url}/") }, client.get_all(["#{server.url}/"]).first]
+      errors = [error_of(Hecaton::FeatureError) { client.get("#{server.url}/") },
+                client.get_all(["#{server.url}/"]).first]
       errors.each { |error| assert_equal [[503], true], [error.attempts.map(&:status), error.sent?] }
     end
   end
@@ -276,7 +296,8 @@ class FeaturesTest < ServerTest
           next assert_equal 200, request_once.call(url("/bytes/1")).status if most == 11 || way == :parts
 
           error = error_of(Hecaton::BodyError) { request_once.call(url("/bytes/1?secret")) }
-          assert_equal ["the body that a feature gave is larger than the allowed 10 bytes (#{url("/bytes/1")})", :read], [error.message, error.phase], way
+          assert_equal ["the body that a feature gave is larger than the allowed 10 bytes (#{url("/bytes/1")})", :read],
+            [error.message, error.phase], way
         end
       end
     end
@@ -383,14 +404,15 @@ class FeaturesTest < ServerTest
           batch = given
           2.times { pending << given.get(url("/r/1")).on_complete { |outcome| called << outcome } }
         end
-        assert_equal [{ responses: 0, errors: 0 }, [Hecaton::CancelledError] * 2], [counts, pending.map { |each| each.outcome.class }], hook
+        assert_equal [{ responses: 0, errors: 0 }, [Hecaton::CancelledError] * 2],
+          [counts, pending.map { |each| each.outcome.class }], hook
       end
       assert_equal [0, []], [sent, called], hook
     end
   end
 
-  # Three requests to which a feature responds, with callbacks that note what is called. Returns the notes, the counts and
-  # the outcomes.
+  # Three requests to which a feature responds, with callbacks that note what is called. Returns the notes, the counts
+  # and the outcomes.
   def handed_over(&callback)
     called, pending, batch = [], [], nil
     given = ->(_) { Hecaton::Response.new(status: 203, body: "given") }
@@ -431,7 +453,9 @@ class FeaturesTest < ServerTest
 
   def test_what_a_feature_queues_behind_its_abort_is_sent
     batch, more = nil, nil
-    aborting = Noting.new([], :a, before_request: ->(request) { (batch.abort || more = batch.get(url("/r/2"))) && nil if request.url.end_with?("/r/1") })
+    aborting = Noting.new([], :a, before_request: ->(request) {
+      (batch.abort || more = batch.get(url("/r/2"))) && nil if request.url.end_with?("/r/1")
+    })
     client(features: [aborting]).batch do |given|
       batch = given
       batch.get(url("/r/1"))
@@ -440,7 +464,9 @@ class FeaturesTest < ServerTest
   end
 
   def test_what_cannot_be_sent_is_the_outcome_of_its_request
-    requests = [["a b", "1"], %w[a 1]].map { |name, value| Hecaton::Request.new(:get, url("/r/1"), headers: { name => value }) }
+    requests = [["a b", "1"], %w[a 1]].map { |name, value|
+      Hecaton::Request.new(:get, url("/r/1"), headers: { name => value })
+    }
     refused, sent = client(features: [Noting.new([], :a)]).all(requests)
     assert_equal [Hecaton::FeatureError, 200], [refused.class, sent.status]
     assert_match(/\Athe request cannot be sent: /, refused.message)
@@ -457,8 +483,11 @@ class FeaturesTest < ServerTest
   # Short ways for requests with nothing or headers alone.
   def test_each_kind_of_request_goes_through_them
     Scripted.run("/" => Scripted.response(200)) do |server|
-      client = client(features: [Noting.new([], :a, before_request: ->(request) { request.with(headers: { "x-f" => "1" }) })])
-      kinds = [[:get, {}], [:get, { headers: { "x-a" => "2" } }], [:delete, {}], [:post, { body: "b", headers: { "x-a" => "2" } }], [:put, { json: [1] }]]
+      client = client(features: [Noting.new([], :a, before_request: ->(request) {
+        request.with(headers: { "x-f" => "1" })
+      })])
+      kinds = [[:get, {}], [:get, { headers: { "x-a" => "2" } }], [:delete, {}],
+               [:post, { body: "b", headers: { "x-a" => "2" } }], [:put, { json: [1] }]]
       kinds.each do |verb, options|
         client.request(verb, "#{server.url}/", options)
         client.batch { |batch| batch.request(verb, "#{server.url}/", options) }
@@ -503,7 +532,9 @@ class FeaturesTest < ServerTest
   def test_many_by_each_response
     reported = []
     given = ->(request) { Hecaton::Response.new(status: 203) if request.url.end_with?("/r/2") }
-    client = client(features: [Noting.new([], :a, respond: given, after: ->(outcome) { reported << outcome.status && nil })])
+    client = client(features: [Noting.new([], :a, respond: given, after: ->(outcome) {
+      reported << outcome.status && nil
+    })])
     statuses = []
     # With a block: the checker of types would go through an Enumerator once more.
     client.each_response([1, 2, 3, 2].map { |path| url("/r/#{path}") }, concurrency: 2) do |outcome, _|

@@ -15,11 +15,16 @@ class HomeTest < ServerTest
 
   def test_headers_of_a_client_with_a_base_stay_there
     client = client(base_url: url("/"), **OWN)
-    ["/echo", url("/echo"), real_server.url.sub("http", "HTTP") + "/echo"].each { |home| assert_equal ALL, requested(client, home), home }
-    ["#{elsewhere}/echo", "//#{elsewhere.delete_prefix("http://")}/echo"].each { |away| assert_equal PUBLIC, requested(client, away), away }
+    ["/echo", url("/echo"), real_server.url.sub("http", "HTTP") + "/echo"].each { |home|
+      assert_equal ALL, requested(client, home), home
+    }
+    ["#{elsewhere}/echo", "//#{elsewhere.delete_prefix("http://")}/echo"].each { |away|
+      assert_equal PUBLIC, requested(client, away), away
+    }
     outcomes = client.get_all(["#{elsewhere}/echo", "/echo"])
     assert_equal [PUBLIC, ALL], outcomes.map { |outcome| own(JSON.parse(outcome.body)["headers"]) }
-    assert_equal ALL - ["x-app-name"], requested(client, "#{elsewhere}/echo", headers: { "X-Api-Key" => "own", "X-Any" => "own" }, bearer: "own")
+    assert_equal ALL - ["x-app-name"],
+      requested(client, "#{elsewhere}/echo", headers: { "X-Api-Key" => "own", "X-Any" => "own" }, bearer: "own")
   end
 
   def test_without_a_base_they_go_wherever_the_program_sends_them
@@ -36,7 +41,9 @@ class HomeTest < ServerTest
         assert_equal [nil, "bytes=0-"], fields.values_at("x-own", "range")
         client.get("#{server.url}/here", **sent)
         last = server.requests.last
-        assert_empty(%w[x-api-key x-any x-app-name authorization x-own].reject { |name| last.downcase.include?("#{name}: ") })
+        assert_empty(%w[x-api-key x-any x-app-name authorization x-own].reject { |name|
+          last.downcase.include?("#{name}: ")
+        })
       end
     end
   end
@@ -45,6 +52,7 @@ class HomeTest < ServerTest
     %w[Authorization cookie Proxy-Authorization].each do |name|
       assert_match(/never public/, error_of(ArgumentError) { client(public_headers: [name]) }.message)
     end
-    assert_match(/public_headers is of class String: give an Array/, error_of(ArgumentError) { client(public_headers: "x") }.message)
+    assert_match(/public_headers is of class String: give an Array/,
+      error_of(ArgumentError) { client(public_headers: "x") }.message)
   end
 end

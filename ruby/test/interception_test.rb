@@ -62,31 +62,44 @@ class InterceptionTest < ServerTest
   end
 
   def test_a_given_response_is_the_response_and_nothing_is_sent
-    intercept { |request| reply(201, { "Content-Type" => "text/plain; charset=utf-8", "X-A" => %w[1 2] }, "é #{request.http_method}") }
+    intercept { |request|
+      reply(201, { "Content-Type" => "text/plain; charset=utf-8", "X-A" => %w[1 2] }, "é #{request.http_method}")
+    }
     response = client(base_url: "http://nowhere.test/v1/").post("users", params: { a: "b c" }, body: "x")
-    assert_equal [201, "é POST", "http://nowhere.test/v1/users?a=b%20c", "POST"], [response.status, *facts(response).drop(2)]
+    assert_equal [201, "é POST", "http://nowhere.test/v1/users?a=b%20c", "POST"],
+      [response.status, *facts(response).drop(2)]
     assert_equal [%w[1 2], Encoding::UTF_8], [response.headers.get_all("x-a"), response.body.encoding]
-    assert_equal [[:status, 201, nil, true, 0]], response.attempts.map { |one| one.to_h.values_at(:ending, :status, :connection, :sent, :redirects) }
+    assert_equal [[:status, 201, nil, true, 0]],
+      response.attempts.map { |one| one.to_h.values_at(:ending, :status, :connection, :sent, :redirects) }
     assert_equal [[], nil], [response.redirects, response.timings.connect_time]
     assert_operator response.elapsed, :>, 0
   end
 
   def test_a_batch_gets_the_same_as_a_single_request
-    intercept { |request| request.url.end_with?("/bad") ? Hecaton::ConnectError.new("down") : reply(200, { "A" => "b" }, request.url) }
+    intercept { |request|
+      request.url.end_with?("/bad") ? Hecaton::ConnectError.new("down") : reply(200, { "A" => "b" }, request.url)
+    }
     single = client.get("http://nowhere.test/x")
     good, bad, none = client.get_all(["http://nowhere.test/x", "http://nowhere.test/bad", "http://"])
     assert_equal facts(single), facts(good)
     assert_equal [Hecaton::ConnectError, "down", Hecaton::URLError], [bad.class, bad.message, none.class]
     assert_equal "down", error_of(Hecaton::ConnectError) { client.get("http://nowhere.test/bad") }.message
-    seen = client.each_response(%w[http://a.test/1 http://a.test/2 http://a.test/3], concurrency: 1).map { |outcome, of| [outcome.body, of] }
+    seen = client.each_response(%w[http://a.test/1 http://a.test/2 http://a.test/3], concurrency: 1).map { |outcome, of|
+      [outcome.body, of]
+    }
     assert_equal %w[http://a.test/1 http://a.test/2 http://a.test/3].map { |each| [each, each] }, seen
   end
 
   def test_what_cannot_be_sent_is_refused_in_the_same_words
-    bad = [["http://"], [nil], ["/relative"], [url("/"), { headers: { "A" => "b\nc" } }], [url("/"), { timeout: -1 }], ["http://a.test/\n"]]
+    bad = [["http://"], [nil], ["/relative"], [url("/"), { headers: { "A" => "b\nc" } }],
+           [url("/"), { timeout: -1 }], ["http://a.test/\n"]]
     attempt = ->((target, options)) { error_of(ArgumentError) { client.get(target, **options.to_h) }.message }
     real = bad.map(&attempt)
-    outcomes = ->() { client.get_all(["http://", "http://a.test/\n"]).map { |outcome| [outcome.class, outcome.message, outcome.phase, outcome.sent?, outcome.url] } }
+    outcomes = ->() {
+      client.get_all(["http://", "http://a.test/\n"]).map { |outcome|
+        [outcome.class, outcome.message, outcome.phase, outcome.sent?, outcome.url]
+      }
+    }
     real_outcomes = outcomes.call
     intercept { reply }
     assert_equal real, bad.map(&attempt)
@@ -103,21 +116,29 @@ class InterceptionTest < ServerTest
     jar = Hecaton::Cookies.new
     jar.set("a=1; Path=/echo", real_server.url)
     jar.set("b=2; Path=/other", real_server.url)
-    clients = [client, client(decode: false, user_agent: "me", headers: { "X-A" => "1", x_b: 2 }, app_name: "app"), client(bearer: "t", cookies: jar),
+    clients = [client, client(decode: false, user_agent: "me", headers: { "X-A" => "1", x_b: 2 }, app_name: "app"),
+               client(bearer: "t", cookies: jar),
                client(base_url: real_server.url.sub("http://", "http://u:p%40@"), headers: { "X-A" => "1" })]
-    options = [{}, { json: { a: 1 } }, { form: { a: "b" }, headers: { "Accept" => "text/html", "X-A" => nil } }, { headers: { "Range" => "bytes=0-1" } },
+    options = [{}, { json: { a: 1 } }, { form: { a: "b" }, headers: { "Accept" => "text/html", "X-A" => nil } },
+               { headers: { "Range" => "bytes=0-1" } },
                { basic_auth: %w[u p] }, { bearer: false, body: "text" }]
-    clients.product(options, ["/echo?x=1#y", real_server.url.sub("http://", "http://me:pw@") + "/echo"]).each do |client, given, target|
+    clients.product(options, ["/echo?x=1#y", real_server.url.sub("http://", "http://me:pw@") + "/echo"])
+      .each do |client, given, target|
       target = url(target) unless target.start_with?("http")
       said = JSON.parse(client.post(target, **given).body)
       request = one.requests.last
-      sent = said["headers"].map { |name, value| [name.downcase, value] }.reject { |name, _| %w[host content-length].include?(name) }
+      sent = said["headers"].map { |name, value| [name.downcase, value] }.reject { |name, _|
+        %w[host content-length].include?(name)
+      }
       assert_equal sent.sort, request.headers.to_a.sort, [target, given].inspect
-      assert_equal [said["method"], said["path"], said["body"]], [request.http_method, request.url.delete_prefix(real_server.url), request.body.to_s]
+      assert_equal [said["method"], said["path"], said["body"]],
+        [request.http_method, request.url.delete_prefix(real_server.url), request.body.to_s]
     end
     away = clients.last.get(real_server.url.sub("127.0.0.1", "localhost") + "/echo")
-    assert_equal JSON.parse(away.body)["headers"].drop(1).map { |name, value| [name.downcase, value] }.sort, one.requests.last.headers.to_a.sort
-    assert_equal [["x", "1 2"], ["x", "3"]], client.get(url("/r/1"), params: { x: ["1 2", 3] }) && one.requests.last.params
+    assert_equal JSON.parse(away.body)["headers"].drop(1).map { |name, value| [name.downcase, value] }.sort,
+      one.requests.last.headers.to_a.sort
+    assert_equal [["x", "1 2"], ["x", "3"]],
+      client.get(url("/r/1"), params: { x: ["1 2", 3] }) && one.requests.last.params
   end
 
   def test_a_body_that_is_read_by_an_interceptor_is_sent_all_the_same
@@ -135,7 +156,9 @@ class InterceptionTest < ServerTest
     end
     one.replies = nil # Nor is it lost when nobody looks.
     outcome = nil
-    client.batch { |batch| batch.put(url("/echo"), body: StringIO.new("batch")).on_complete { |ended| outcome = ended } }
+    client.batch { |batch|
+      batch.put(url("/echo"), body: StringIO.new("batch")).on_complete { |ended| outcome = ended }
+    }
     assert_equal "batch", JSON.parse(outcome.body)["body"]
   end
 
@@ -145,13 +168,15 @@ class InterceptionTest < ServerTest
     chunks = []
     value = client.get("http://nowhere.test/") do |stream|
       stream.each_chunk { |chunk| chunks << chunk }
-      assert_equal ["b", 200, "http://nowhere.test/", "GET", true], [stream.headers["a"], stream.status, stream.url, stream.http_method, stream.success?]
+      assert_equal ["b", 200, "http://nowhere.test/", "GET", true],
+        [stream.headers["a"], stream.status, stream.url, stream.http_method, stream.success?]
       :value
     end
     assert_equal [:value, ["abc"], []], [value, chunks, one.outcomes]
     client.get(url("/pieces/3/10/0")) { |stream| stream.each_chunk { |chunk| chunk } }
     client.get(url("/bytes/1000000")) { |stream| stream.status }
-    assert_equal [[url("/pieces/3/10/0"), 30]], one.outcomes.map { |request, outcome| [request.url, outcome.body.bytesize] }
+    assert_equal [[url("/pieces/3/10/0"), 30]],
+      one.outcomes.map { |request, outcome| [request.url, outcome.body.bytesize] }
     one.replies = ->(_) { Hecaton::TimeoutError.new("late") }
     assert_raises(Hecaton::TimeoutError) { client.get("http://nowhere.test/") { flunk } }
   end
@@ -169,7 +194,9 @@ class InterceptionTest < ServerTest
       batch.get(url("/status/404"))
     end
     assert_equal [response, error.message], [one.outcomes[0].last, one.outcomes[1].last.message]
-    assert_equal [20, 404], one.outcomes.drop(2).map(&:last).sort_by(&:status).then { |whole, missing| [whole.body.bytesize, missing.status] }
+    assert_equal [20, 404], one.outcomes.drop(2).map(&:last).sort_by(&:status).then { |whole, missing|
+      [whole.body.bytesize, missing.status]
+    }
     assert_equal one.requests.first(3), [one.requests[0], *one.outcomes.map(&:first).first(2)]
     assert_equal 20, pieces.join.bytesize
   end
@@ -183,7 +210,8 @@ class InterceptionTest < ServerTest
       assert_equal "plain", client.get(server.url).body
       assert_equal coded, client(decode: false).get(server.url).body
       decoded, raw = one.outcomes.map(&:last)
-      assert_equal ["plain", nil, coded, "gzip"], [decoded.body, decoded.headers["content-encoding"], raw.body, raw.headers["content-encoding"]]
+      assert_equal ["plain", nil, coded, "gzip"],
+        [decoded.body, decoded.headers["content-encoding"], raw.body, raw.headers["content-encoding"]]
     end
   end
 
@@ -191,8 +219,10 @@ class InterceptionTest < ServerTest
     require "zlib"
     given = nil
     intercept { given }
-    bodies = { ["gzip", Zlib.gzip("é"), "text/plain; charset=ISO-8859-1"] => "é".b.force_encoding("ISO-8859-1"), ["gzip", "not coded", nil] => "not coded",
-               ["deflate", Zlib.deflate("x"), nil] => "x", [nil, "é", "application/json"] => "é", [nil, "é", "text/plain"] => "é".b, [nil, "a", "a; charset=nonsense"] => "a".b }
+    bodies = { ["gzip", Zlib.gzip("é"), "text/plain; charset=ISO-8859-1"] => "é".b.force_encoding("ISO-8859-1"),
+               ["gzip", "not coded", nil] => "not coded",
+               ["deflate", Zlib.deflate("x"), nil] => "x", [nil, "é", "application/json"] => "é",
+               [nil, "é", "text/plain"] => "é".b, [nil, "a", "a; charset=nonsense"] => "a".b }
     bodies.each do |(coding, body, type), expected|
       given = reply(200, { "Content-Encoding" => coding, "Content-Type" => type }.compact, body)
       got = client.get("http://a.test/").body
@@ -208,25 +238,37 @@ class InterceptionTest < ServerTest
     events = []
     client.batch(concurrency: 1) do |batch|
       [200, 500].each do |status|
-        batch.get("http://a.test/#{status}", raise_for_status: status == 500).on_headers { |head| events << [status, head.headers["a"], head.body] }
-          .on_body { |piece| events << [status, piece] }.on_complete { |outcome| events << [status, outcome.class, outcome.response.body] }
+        batch.get("http://a.test/#{status}", raise_for_status: status == 500).on_headers { |head|
+          events << [status, head.headers["a"], head.body]
+        }
+          .on_body { |piece| events << [status, piece] }.on_complete { |outcome|
+            events << [status, outcome.class, outcome.response.body]
+          }
       end
-      batch.get("http://a.test/201").on_headers { |head| events << head.status }.on_complete { |outcome| events << outcome.body }
+      batch.get("http://a.test/201").on_headers { |head| events << head.status }.on_complete { |outcome|
+        events << outcome.body
+      }
     end
-    assert_equal [[200, "b", ""], [200, "body"], [200, Hecaton::Response, ""], [500, Hecaton::StatusError, ""], 201, "body"], events
+    assert_equal [[200, "b", ""], [200, "body"],
+                  [200, Hecaton::Response, ""], [500, Hecaton::StatusError, ""], 201, "body"],
+      events
   end
 
   def test_a_batch_of_both
     one = intercept { |request| reply(299, {}, "") if request.url.include?("nowhere") }
     order = []
     client.batch(concurrency: 1) do |batch|
-      queue = ->(name, target, **options) { batch.get(target, **options).on_complete { |outcome| order << [name, outcome.status] } }
+      queue = ->(name, target, **options) {
+        batch.get(target, **options).on_complete { |outcome| order << [name, outcome.status] }
+      }
       queue.call(:real, url("/r/1"))
       queue.call(:stub, "http://nowhere.test/1")
       queue.call(:first, url("/r/1"), queue: :front)
       queue.call(:very_first, url("/r/1"), queue: :front)
       late = batch.get(url("/status/404"))
-      late.on_body { |piece| piece }.on_headers { |head| order << [:head, head.status] }.on_complete { queue.call(:more, "http://nowhere.test/2") }
+      late.on_body { |piece| piece }.on_headers { |head| order << [:head, head.status] }.on_complete {
+        queue.call(:more, "http://nowhere.test/2")
+      }
       assert_equal [5, 1, nil], [batch.size, batch.max_concurrency, late.outcome]
       batch.max_concurrency = 1
       assert_equal 0, one.requests.size
@@ -241,13 +283,17 @@ class InterceptionTest < ServerTest
       requests = Array.new(3) { |index| batch.get("http://a.test/#{index}") }
       requests[0].on_complete { batch.abort }
     end
-    assert_equal [1, [nil, false], [Hecaton::CancelledError] * 2], [one.requests.size, [requests[0].outcome.error, requests[2].outcome.sent?], requests.drop(1).map { |each| each.outcome.class }]
+    assert_equal [1, [nil, false], [Hecaton::CancelledError] * 2],
+      [one.requests.size, [requests[0].outcome.error, requests[2].outcome.sent?], requests.drop(1).map { |each|
+        each.outcome.class
+      }]
     one.replies = ->(_) { raise IndexError, "of an interceptor" }
     assert_raises(IndexError) { client.get("http://a.test/") }
     assert_raises(IndexError) { client.batch { |batch| requests = Array.new(2) { batch.get("http://a.test/") } } }
     assert_equal [Hecaton::CancelledError] * 2, requests.map { |each| each.outcome.class }
     one.replies = ->(_) { :something }
-    assert_match(/test responds to GET http:\/\/a.test\/ with Symbol/, error_of(TypeError) { client.get("http://a.test/") }.message)
+    assert_match(/test responds to GET http:\/\/a.test\/ with Symbol/,
+      error_of(TypeError) { client.get("http://a.test/") }.message)
   end
 
   def test_several_are_called_in_order_and_may_refuse
@@ -267,7 +313,11 @@ class InterceptionTest < ServerTest
     assert_equal [202, 201], statuses
     inner = []
     bypass.call do
-      client.batch { |batch| 2.times { batch.get(url("/r/1")).on_complete { |outcome| inner << [outcome.status, client.get(url("/r/1")).status] } } }
+      client.batch { |batch|
+        2.times {
+          batch.get(url("/r/1")).on_complete { |outcome| inner << [outcome.status, client.get(url("/r/1")).status] }
+        }
+      }
     end
     assert_equal [[200, 201]] * 2, inner
     assert_equal 200, bypass.call { client.get(url("/r/1")) { |stream| stream.status } }
@@ -276,7 +326,9 @@ class InterceptionTest < ServerTest
 
   def test_rules_for_responses_of_the_network_hold_for_given_ones
     events = []
-    subscription = Hecaton.subscribe("request.hecaton") { |event| events << event.payload.values_at("url.full", "http.response.status_code", "error.type") }
+    subscription = Hecaton.subscribe("request.hecaton") { |event|
+      events << event.payload.values_at("url.full", "http.response.status_code", "error.type")
+    }
     intercept { reply(500, { "Sunset" => "Sat, 31 Dec 2050 23:59:59 GMT" }, "why") }
     strict = client(raise_for_status: true, on_deprecation: ->(response) { events << response.sunset.year })
     error = error_of(Hecaton::StatusError) { strict.get("http://a.test/?x=1") }
@@ -301,7 +353,10 @@ class InterceptionTest < ServerTest
 
   def test_retries_without_waits
     statuses = [503, 503, 200]
-    one = intercept { |request| request.http_method == "GET" ? reply(statuses.shift) : Hecaton::TimeoutError.new("late", phase: :first_byte, sent: true) }
+    one = intercept { |request|
+      request.http_method == "GET" ? reply(statuses.shift) :
+        Hecaton::TimeoutError.new("late", phase: :first_byte, sent: true)
+    }
     patient = client(retry: { statuses: [500..599], interval: 1000 }, timeout: 5000)
     response = patient.get("http://a.test/")
     assert_equal [200, [503, 503, 200], 3], [response.status, response.attempts.map(&:status), one.requests.size]
@@ -319,14 +374,19 @@ class InterceptionTest < ServerTest
   def test_limits_hold_for_given_responses
     require "zlib"
     large = reply(200, {}, "x" * 1000)
-    cases = [[{ max_body: 999 }, Hecaton::BodyError, /larger than/, large], [{ max_body: 999 }, Hecaton::BodyError, /larger than/, reply(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("x" * 1000))],
-             [{ max_header_bytes: 99 }, Hecaton::ProtocolError, /max_header_bytes/, reply(200, { "A" => "b" * 99 })], [{}, Hecaton::BodyError, /undecodable/, reply(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("x")[0...-3])]]
+    cases = [[{ max_body: 999 }, Hecaton::BodyError, /larger than/, large],
+             [{ max_body: 999 }, Hecaton::BodyError, /larger than/,
+              reply(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("x" * 1000))],
+             [{ max_header_bytes: 99 }, Hecaton::ProtocolError, /max_header_bytes/, reply(200, { "A" => "b" * 99 })],
+             [{}, Hecaton::BodyError, /undecodable/,
+              reply(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("x")[0...-3])]]
     cases.each do |settings, kind, message, given|
       one = intercept { given }
       single = error_of(kind) { client(**settings).get("http://a.test/") }
       batched = client(**settings).get_all(["http://a.test/"]).first
       [single, batched].each { |error| assert_match message, error.message }
-      assert_equal [[kind, :failed, true]] * 2, [single, batched].map { |error| [error.class, error.attempts[0].ending, error.sent?] }
+      assert_equal [[kind, :failed, true]] * 2,
+        [single, batched].map { |error| [error.class, error.attempts[0].ending, error.sent?] }
       Hecaton::Interception.remove(one)
     end
     intercept { large }
@@ -336,11 +396,14 @@ class InterceptionTest < ServerTest
   def test_timeouts_hold_for_given_responses
     one = intercept { sleep(0.2) && reply }
     error = error_of(Hecaton::TimeoutError) { client.get("http://a.test/", timeout: 0.1) }
-    assert_equal [:total, 1, true], [error.phase, error.attempts.size, error.message.include?("the deadline of 100ms passed")]
+    assert_equal [:total, 1, true],
+      [error.phase, error.attempts.size, error.message.include?("the deadline of 100ms passed")]
     one.replies = ->(_) { sleep(0.2) && nil }
     assert_equal :total, error_of(Hecaton::TimeoutError) { client.get(url("/r/1"), timeout: 0.1) }.phase
     one.replies = ->(_) { sleep(0.2) && reply }
-    ways = [->(own) { error_of(Hecaton::TimeoutError) { own.get("http://a.test/") } }, ->(own) { own.get_all(["http://a.test/"]).first }]
+    ways = [->(own) { error_of(Hecaton::TimeoutError) { own.get("http://a.test/") } }, ->(own) {
+      own.get_all(["http://a.test/"]).first
+    }]
     ways.each { |way| assert_equal :first_byte, way.call(client(first_byte_timeout: 0.1)).phase }
     assert_equal 200, client(first_byte_timeout: 60).get("http://a.test/").status
   end
@@ -348,17 +411,26 @@ class InterceptionTest < ServerTest
   def test_concurrency_holds_for_given_responses
     most = under_way = 0
     intercept { reply.tap { most = [most, under_way += 1].max } }
-    client.batch(concurrency: 2) { |batch| 6.times { |index| batch.get("http://a.test/#{index}").on_complete { under_way -= 1 } } }
+    client.batch(concurrency: 2) { |batch|
+      6.times { |index| batch.get("http://a.test/#{index}").on_complete { under_way -= 1 } }
+    }
     assert_equal [1, 0], [most, under_way] # They are handed over one by one.
     seen = []
     intercept(:other) { |request| seen << request.url && nil }
-    client.batch(concurrency: 2) { |batch| 3.times { |index| batch.get("http://a.test/#{index}").on_complete { seen << index } } }
+    client.batch(concurrency: 2) { |batch|
+      3.times { |index| batch.get("http://a.test/#{index}").on_complete { seen << index } }
+    }
     assert_equal [0, 1, 2], seen.grep(Integer)
   end
 
   def test_digest_authentication_and_features_work_on_given_responses
-    one = intercept { |request| request.headers["authorization"] ? reply(200, {}, request.headers["x-attempt"]) : reply(401, "WWW-Authenticate" => 'Digest realm="r", nonce="n", qop="auth"') }
-    feature = Class.new { def before_attempt(request, number) = request.with(headers: { "X-Attempt" => number.to_s }) }.new
+    one = intercept { |request|
+      request.headers["authorization"] ? reply(200, {}, request.headers["x-attempt"]) :
+          reply(401, "WWW-Authenticate" => 'Digest realm="r", nonce="n", qop="auth"')
+    }
+    feature = Class.new {
+      def before_attempt(request, number) = request.with(headers: { "X-Attempt" => number.to_s })
+    }.new
     response = client(digest_auth: %w[user pass], features: [feature]).get("http://a.test/")
     assert_equal [200, "2", [401, 200]], [response.status, response.body, response.attempts.map(&:status)]
     assert_match(/\ADigest username="user", realm="r"/, one.requests.last.headers["authorization"])
@@ -371,7 +443,9 @@ class InterceptionTest < ServerTest
 
       reply(200, {}, [own.get("http://a.test/").body, *own.get_all(["http://a.test/"] * 2).map(&:body)].join(" "))
     end
-    bodies = [own.get("http://a.test/outer").body, own.get("http://a.test/outer") { |stream| stream.each_chunk.to_a.join }]
+    bodies = [own.get("http://a.test/outer").body, own.get("http://a.test/outer") { |stream|
+      stream.each_chunk.to_a.join
+    }]
     assert_equal ["inner inner inner"] * 4, bodies + own.get_all(["http://a.test/outer"] * 2).map(&:body)
     assert_equal 16, one.requests.size
   end
@@ -385,12 +459,14 @@ class InterceptionTest < ServerTest
       one.observes = true
       [{ statuses: [503] }, { if: ->(outcome) { outcome.status == 503 } }].each do |rules|
         own = client(retry: { interval: 0, **rules })
-        [-> { own.get(server.url).body }, -> { own.get(server.url) { |stream| stream.each_chunk.to_a.join } }, -> { own.get_all([server.url]).first.body }].each do |attempt|
+        [-> { own.get(server.url).body }, -> { own.get(server.url) { |stream| stream.each_chunk.to_a.join } },
+         -> { own.get_all([server.url]).first.body }].each do |attempt|
           bodies, statuses = %w[first second third], [503, 503, 200]
           one.outcomes.clear
           one.requests.clear
           assert_equal ["third", 3], [attempt.call, one.requests.size]
-          assert_equal [[503, "first"], [503, "second"], [200, "third"]], one.outcomes.map { |_, outcome| [outcome.status, outcome.body] }
+          assert_equal [[503, "first"], [503, "second"], [200, "third"]],
+            one.outcomes.map { |_, outcome| [outcome.status, outcome.body] }
         end
       end
     end
@@ -410,7 +486,8 @@ class InterceptionTest < ServerTest
       given = []
       one = intercept { |request| given.shift || Hecaton::Interception::Failures.of(kind, request.url) }
       given = [nil, reply(200, {}, "there")]
-      assert_equal ["there", %i[resent status]], client.get("http://a.test/").then { |response| [response.body, response.attempts.map(&:ending)] }
+      assert_equal ["there", %i[resent status]],
+        client.get("http://a.test/").then { |response| [response.body, response.attempts.map(&:ending)] }
       [[:get, true, 2], [:post, true, 1], [:get, false, 1]].each do |verb, reconnect, attempts|
         error = error_of(Hecaton::ProtocolError) { client(reconnect: reconnect).public_send(verb, "http://a.test/") }
         assert_equal [attempts, kind], [error.attempts.size, error.cause.class]
@@ -425,8 +502,10 @@ class InterceptionTest < ServerTest
     rules = { max: 9, interval: 4000, backoff: 1, jitter: 0 }
     [{ statuses: [503] }, { if: ->(outcome) { outcome.status == 503 } }].each do |decision|
       own = client(timeout: 10_000, retry: { **rules, **decision })
-      [own.get("http://a.test/"), own.get_all(["http://a.test/"]).first, own.get("http://a.test/", &:itself)].each do |outcome|
-        assert_equal [[0, 4000, 8000], 8000], [outcome.attempts.map { |attempt| attempt.begun.floor }, outcome.elapsed.floor]
+      [own.get("http://a.test/"), own.get_all(["http://a.test/"]).first, own.get("http://a.test/", &:itself)]
+        .each do |outcome|
+        assert_equal [[0, 4000, 8000], 8000],
+          [outcome.attempts.map { |attempt| attempt.begun.floor }, outcome.elapsed.floor]
       end
     end
   end
@@ -453,7 +532,9 @@ class InterceptionTest < ServerTest
   def test_redirects_are_followed_as_those_of_the_network
     HOPS.each do |status, place|
       %i[get post put].each do |verb|
-        options = { get: {} }.fetch(verb) { { body: "text", headers: { "Content-Type" => "a/b", "X-Any" => "1", "x-b" => "2", "Range" => "bytes=0-9" } } }
+        options = { get: {} }.fetch(verb) {
+          { body: "text", headers: { "Content-Type" => "a/b", "X-Any" => "1", "x-b" => "2", "Range" => "bytes=0-9" } }
+        }
         compare(verb, { redirects: 3, public_headers: ["X-B"], headers: { "X-A" => "1" } }, options) do |away|
           { "/start" => [status, { "Location" => place.sub("HOST", away.delete_prefix("http://")) }, ""] }
         end
@@ -462,31 +543,47 @@ class InterceptionTest < ServerTest
   end
 
   def test_redirects_that_are_not_followed_are_the_same_errors
-    { 0 => "/end", 1 => "/start", 2 => "ftp://a.test/", 3 => "http://u:p@a.test/", 4 => "/again" }.each_with_index do |(redirects, place), index|
-      compare(:get, { redirects: redirects }, {}) { { "/start" => [302, { "Location" => place }, "x"], "/again" => [302, { "Location" => "/again2" }, ""] } }
-      compare(:get, { redirects: index + 1, redirect_hosts: ["b.test"] }, {}) { |away| { "/start" => [302, { "Location" => "#{away.sub("127.0.0.1", "localhost")}/" }, ""] } }
+    { 0 => "/end", 1 => "/start", 2 => "ftp://a.test/", 3 => "http://u:p@a.test/", 4 => "/again" }
+      .each_with_index do |(redirects, place), index|
+      compare(:get, { redirects: redirects }, {}) {
+        { "/start" => [302, { "Location" => place }, "x"], "/again" => [302, { "Location" => "/again2" }, ""] }
+      }
+      compare(:get, { redirects: index + 1, redirect_hosts: ["b.test"] }, {}) { |away|
+        { "/start" => [302, { "Location" => "#{away.sub("127.0.0.1", "localhost")}/" }, ""] }
+      }
     end
     intercept { |request| reply(302, "Location" => request.url.sub("https:", "http:")) }
-    assert_match(/from https to http, http:\/\/a.test\//, error_of(Hecaton::RedirectError) { client(redirects: 1).get("https://a.test/") }.message)
+    assert_match(/from https to http, http:\/\/a.test\//, error_of(Hecaton::RedirectError) {
+      client(redirects: 1).get("https://a.test/")
+    }.message)
   end
 
   # Each of them was judged otherwise where the rules stood twice.
   def test_redirects_follow_the_rules_of_the_engine
     there = ->(away) { "#{away.sub("127.0.0.1", "localhost")}/end" }
     [["localhost."], ["LOCALHOST"], ["*.localhost"], ["[::1]"], []].each do |hosts|
-      compare(:get, { redirects: 2, redirect_hosts: hosts }, {}) { |away| { "/start" => [302, { "Location" => there.(away) }, ""] } }
+      compare(:get, { redirects: 2, redirect_hosts: hosts }, {}) { |away|
+        { "/start" => [302, { "Location" => there.(away) }, ""] }
+      }
     end
-    compare(:get, { redirects: 2, redirect_hosts: ["*.localhost."] }, {}) { |away| { "/start" => [302, { "Location" => there.(away).sub("localhost", "a.localhost") }, ""] } }
-    ["\\end", "/en\td", "http:/end", "end\u00e9", "//", "http://127.0.0.1:0/", "HTTP://h:x/", "javascript:1"].each do |place|
+    compare(:get, { redirects: 2, redirect_hosts: ["*.localhost."] }, {}) { |away|
+      { "/start" => [302, { "Location" => there.(away).sub("localhost", "a.localhost") }, ""] }
+    }
+    ["\\end", "/en\td", "http:/end", "end\u00e9", "//", "http://127.0.0.1:0/", "HTTP://h:x/", "javascript:1"]
+      .each do |place|
       compare(:get, { redirects: 2 }, {}) { { "/start" => [302, { "Location" => place }, ""] } }
     end
     compare(:get, { redirects: 2 }, {}) { { "/start" => [302, { "Location" => %w[/end /other] }, ""] } }
     compare(:get, { redirects: 2 }, {}) { { "/start" => [302, { "Location" => %w[/end /end] }, ""] } }
-    fields = { "X-Access-Key" => "1", "DD-APPLICATION-KEY" => "2", "api_key" => "3", "X-Amz-Credential" => "4", "Authorization" => "5", "Cookie" => "6=",
+    fields = { "X-Access-Key" => "1", "DD-APPLICATION-KEY" => "2", "api_key" => "3",
+               "X-Amz-Credential" => "4", "Authorization" => "5", "Cookie" => "6=",
                "X-Client" => "7", "Accept-Language" => "8", "X-Own" => "9" }
-    [{}, { headers: { "X-Client" => "0", "Accept" => "1", "X-Other" => "2" }, public_headers: ["x-own"] }, { digest_auth: %w[u p] }].each do |settings|
+    [{}, { headers: { "X-Client" => "0", "Accept" => "1", "X-Other" => "2" }, public_headers: ["x-own"] },
+     { digest_auth: %w[u p] }].each do |settings|
       [{ headers: fields }, {}].each do |options|
-        compare(:get, { redirects: 2, **settings }, options) { |away| { "/start" => [302, { "Location" => "#{away}/end" }, ""] } }
+        compare(:get, { redirects: 2, **settings }, options) { |away|
+          { "/start" => [302, { "Location" => "#{away}/end" }, ""] }
+        }
       end
     end
   end
@@ -495,7 +592,8 @@ class InterceptionTest < ServerTest
     Scripted.run("/start" => Scripted.response(307, "Location" => "/end")) do |server|
       attempt = -> { outcomes_of(client(redirects: 2), :put, "#{server.url}/start", body: %w[a b].each) }
       real = attempt.call
-      assert_equal [Hecaton::RedirectError, "it needs the request's body again, which can be read only once"], real.first(2)
+      assert_equal [Hecaton::RedirectError, "it needs the request's body again, which can be read only once"],
+        real.first(2)
       one = intercept
       assert_equal real, attempt.call
       one.replies = ->(_) { reply(307, "Location" => "/end") }
@@ -509,9 +607,12 @@ class InterceptionTest < ServerTest
     response = own.put("http://a.test/", body: "text", headers: { "Cache-Control" => "own", "X-Token" => "2" })
     said = JSON.parse(response.body)
     fields = said["headers"].to_h.transform_keys(&:downcase)
-    assert_equal ["PUT", "text", "own", nil], [said["method"], said["body"], *fields.values_at("cache-control", "x-token")]
+    assert_equal ["PUT", "text", "own", nil],
+      [said["method"], said["body"], *fields.values_at("cache-control", "x-token")]
     refute_includes fields.keys, "authorization"
-    response = own.get("http://a.test/") { |stream| [stream.status, stream.each_chunk.to_a.join[/"method":"(\w+)"/, 1]] }
+    response = own.get("http://a.test/") { |stream|
+      [stream.status, stream.each_chunk.to_a.join[/"method":"(\w+)"/, 1]]
+    }
     assert_equal [200, "GET"], response
   end
 
@@ -520,36 +621,58 @@ class InterceptionTest < ServerTest
       one = intercept { |request| reply(201, {}, "there") if request.url.include?("a.test") }
       one.observes = true
       own = client(redirects: 1, raise_for_status: true)
-      attempt = -> { [own.get(server.url), own.get(server.url) { |stream| [stream.status, stream.redirects, stream.each_chunk.to_a] }] }
+      attempt = -> {
+        [own.get(server.url), own.get(server.url) { |stream|
+          [stream.status, stream.redirects, stream.each_chunk.to_a]
+        }]
+      }
       hop = [Hecaton::Redirect.new(status: 302, url: "#{server.url}/")]
       whole, read = attempt.call
       assert_equal [201, "there", "http://a.test/", hop, [302, 201], [0, 1]],
-        [whole.status, whole.body, whole.url, whole.redirects, whole.attempts.map(&:status), whole.attempts.map(&:redirects)]
+        [whole.status, whole.body, whole.url, whole.redirects,
+         whole.attempts.map(&:status), whole.attempts.map(&:redirects)]
       assert_equal [[201, hop, ["there"]], ["redirected"] * 2], [read, one.outcomes.map { |_, outcome| outcome.body }]
       parts = []
       outcomes = []
       own.batch do |batch|
-        batch.get(server.url).on_headers { |head| parts << [head.status, head.redirects] }.on_body { |piece| parts << piece }.on_complete { |outcome| outcomes << outcome }
+        batch.get(server.url).on_headers { |head| parts << [head.status, head.redirects] }
+          .on_body { |piece| parts << piece }.on_complete { |outcome| outcomes << outcome }
         batch.get(server.url).on_complete { |outcome| outcomes << outcome }
       end
-      assert_equal [[[201, hop], "there"], ["", "there"], 302], [parts, outcomes.map(&:body).sort, client.get(server.url).status]
+      assert_equal [[[201, hop], "there"], ["", "there"], 302],
+        [parts, outcomes.map(&:body).sort, client.get(server.url).status]
       one.replies = nil
-      one.refuses = ->(request) { Hecaton::ConnectError.new("refused", phase: :queue) if request.url.include?("a.test") }
-      errors = [own.get_all([server.url]).first, assert_raises(Hecaton::ConnectError) { own.get(server.url) }, assert_raises(Hecaton::ConnectError) { own.get(server.url) { flunk } }]
-      errors.each { |error| assert_equal ["refused", hop, [302]], [error.message, error.redirects, error.attempts.map(&:status)] }
+      one.refuses = ->(request) {
+        Hecaton::ConnectError.new("refused", phase: :queue) if request.url.include?("a.test")
+      }
+      errors = [own.get_all([server.url]).first, assert_raises(Hecaton::ConnectError) { own.get(server.url) },
+                assert_raises(Hecaton::ConnectError) { own.get(server.url) { flunk } }]
+      errors.each { |error|
+        assert_equal ["refused", hop, [302]], [error.message, error.redirects, error.attempts.map(&:status)]
+      }
     end
   end
 
   def test_streams_and_parts_behind_redirects_of_the_network
-    Scripted.run("/" => Scripted.response(307, "Location" => "/end"), "/end" => Scripted.response(200, {}, "there")) do |server|
+    Scripted.run("/" => Scripted.response(307, "Location" => "/end"),
+      "/end" => Scripted.response(200, {}, "there")) do |server|
       one = intercept
       own = client(redirects: 1)
       [true, false].each do |observes|
         one.observes = observes
-        stream = own.put(server.url, body: StringIO.new("ab")) { |response| [response.status, response.url, response.redirects.size, response.each_chunk.to_a.join, response.attempts.size] }
+        stream = own.put(server.url, body: StringIO.new("ab")) { |response|
+          [response.status, response.url, response.redirects.size,
+           response.each_chunk.to_a.join, response.attempts.size]
+        }
         assert_equal [200, "#{server.url}/end", 1, "there", 2], stream
         parts = []
-        own.batch { |batch| batch.put(server.url, body: StringIO.new("ab")).on_headers { |head| parts << head.status }.on_body { |piece| parts << piece }.on_complete { |outcome| parts << outcome.redirects.size << outcome.attempts.size } }
+        own.batch { |batch|
+          batch.put(server.url, body: StringIO.new("ab")).on_headers { |head|
+            parts << head.status
+          }.on_body { |piece|
+            parts << piece
+          }.on_complete { |outcome| parts << outcome.redirects.size << outcome.attempts.size }
+        }
         assert_equal [200, "there", 1, 2], parts
         assert_equal ["ab"] * 4, server.requests.map { |request| request[/\r\n\r\n(.*)/m, 1] }
       end
@@ -581,18 +704,24 @@ class InterceptionTest < ServerTest
       replies = { "/end" => [200, {}, "end"] }.merge(replies.call(away.url))
       Scripted.run(replies.transform_values { |each| Scripted.response(*each) }) do |server|
         real = outcomes_of(client(**settings), verb, "#{server.url}/start", options)
-        real << (server.requests + away.requests).map { |each| each.downcase.lines.grep_v(/\A(host|content-length):/).drop(1).sort }
+        real << (server.requests + away.requests).map { |each|
+          each.downcase.lines.grep_v(/\A(host|content-length):/).drop(1).sort
+        }
         one = intercept # Lets all pass.
         one.observes = true
         passed = outcomes_of(client(**settings), verb, "#{server.url}/start", options)
-        passed << (server.requests + away.requests).map { |each| each.downcase.lines.grep_v(/\A(host|content-length):/).drop(1).sort }
+        passed << (server.requests + away.requests).map { |each|
+          each.downcase.lines.grep_v(/\A(host|content-length):/).drop(1).sort
+        }
         Hecaton::Interception.remove(one)
         assert_equal real, passed, ["let pass", verb, settings, replies].inspect
         assert_equal [one.requests.size] * 2, [one.outcomes.size, real.last.size]
         requests = []
         one = intercept do |request|
-          requests << [*request.headers.map { |name, value| "#{name}: #{value}\r\n".downcase }, "\r\n", *request.body].sort
-          request.url.start_with?(server.url) ? reply(*replies.fetch(request.url[%r{\w(/[^?]*)}, 1], [404, {}, ""])) : reply(201, {}, "there")
+          requests << [*request.headers.map { |name, value| "#{name}: #{value}\r\n".downcase },
+                       "\r\n", *request.body].sort
+          request.url.start_with?(server.url) ? reply(*replies.fetch(request.url[%r{\w(/[^?]*)}, 1], [404, {}, ""])) :
+            reply(201, {}, "there")
         end
         stubbed = outcomes_of(client(**settings), verb, "#{server.url}/start", options) << requests
         Hecaton::Interception.remove(one)
@@ -603,8 +732,10 @@ class InterceptionTest < ServerTest
 
   def outcomes_of(client, verb, target, options)
     outcome = client.public_send(verb, target, **options)
-    [outcome.status, outcome.body, outcome.url, outcome.http_method, outcome.redirects, outcome.attempts.map(&:redirects)]
+    [outcome.status, outcome.body, outcome.url, outcome.http_method,
+     outcome.redirects, outcome.attempts.map(&:redirects)]
   rescue Hecaton::Error => error
-    [error.class, error.message.sub(/ \(.*/, ""), error.redirects, error.phase, error.sent?, error.url, error.attempts.map(&:redirects)]
+    [error.class, error.message.sub(/ \(.*/, ""), error.redirects,
+     error.phase, error.sent?, error.url, error.attempts.map(&:redirects)]
   end
 end

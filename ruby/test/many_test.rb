@@ -12,7 +12,8 @@ class ManyTest < ServerTest
 
   def test_get_all_keeps_to_its_concurrency_and_passes_options_on
     own = TestServer.new
-    outcomes = client.get_all(Array.new(30) { |id| "#{own.url}/echo?#{id}" }.each, concurrency: 3, headers: { "x-a" => "1" })
+    outcomes = client.get_all(Array.new(30) { |id| "#{own.url}/echo?#{id}" }.each,
+      concurrency: 3, headers: { "x-a" => "1" })
     bodies = outcomes.map { |outcome| JSON.parse(outcome.response.body) }
     assert_equal Array.new(30) { |id| "/echo?#{id}" }, bodies.map { |body| body["target"] || body["path"] }
     assert(bodies.all? { |body| body["headers"].include?(%w[x-a 1]) })
@@ -36,12 +37,14 @@ class ManyTest < ServerTest
   end
 
   def test_all_sends_requests_of_mixed_methods_and_returns_their_outcomes_in_order
-    list = [[:get, url("/delay/50")], [:post, url("/echo"), { json: { a: 1 }, headers: { "x-a" => "own" } }], ["DELETE", url("/echo"), nil],
+    list = [[:get, url("/delay/50")], [:post, url("/echo"), { json: { a: 1 }, headers: { "x-a" => "own" } }],
+            ["DELETE", url("/echo"), nil],
             [:get, url("/fault/close")], [:put, "no url"]]
     outcomes = client.all(list.each, concurrency: 2, headers: { "x-a" => "all" }, raise_for_status: true)
     assert_equal [200, 200, 200, nil, nil], outcomes.map { |outcome| outcome.response&.status }
     seen = outcomes[1, 2].map(&:json)
-    assert_equal [%w[POST own], %w[DELETE all]], seen.map { |echo| [echo["method"], echo["headers"].to_h.transform_keys(&:downcase)["x-a"]] }
+    assert_equal [%w[POST own], %w[DELETE all]],
+      seen.map { |echo| [echo["method"], echo["headers"].to_h.transform_keys(&:downcase)["x-a"]] }
     assert_equal '{"a":1}', seen.first["body"]
     assert_equal [Hecaton::ProtocolError, Hecaton::URLError], outcomes.last(2).map(&:class)
     assert_raises(Hecaton::ProtocolError) { outcomes[3].raise_for_status }
@@ -50,8 +53,10 @@ class ManyTest < ServerTest
 
   def test_a_bad_entry_is_named_and_nothing_is_sent
     sent = requests_of do
-      { [[:get, url("/r/1")], url("/r/2")] => /request 1 of the list is not a Hecaton::Request, \[method, url\]/, [[:get]] => /request 0/, [[url("/r/1"), {}]] => /request 0/,
-        [[:get, url("/r/1"), 5]] => /request 0/, [[:get, url("/r/1"), {}, 1]] => /request 0/, [[:get, url("/r/1"), { colour: 1 }]] => /colour/ }.each do |bad, message|
+      { [[:get, url("/r/1")], url("/r/2")] => /request 1 of the list is not a Hecaton::Request, \[method, url\]/,
+        [[:get]] => /request 0/, [[url("/r/1"), {}]] => /request 0/,
+        [[:get, url("/r/1"), 5]] => /request 0/, [[:get, url("/r/1"), {}, 1]] => /request 0/,
+        [[:get, url("/r/1"), { colour: 1 }]] => /colour/ }.each do |bad, message|
         assert_match message, error_of(ArgumentError) { client.all(bad) }.message
       end
       assert_match(/request 0/, error_of(ArgumentError) { client.post_all([[url("/echo"), {}, 1]]) }.message)
@@ -61,11 +66,14 @@ class ManyTest < ServerTest
 
   def test_lists_of_one_method
     %w[head post put patch delete].each do |verb|
-      outcomes = client.public_send("#{verb}_all", [[url("/echo"), { headers: { "x-a" => "1" } }], url("/echo")], concurrency: 1, body: ("x" unless verb == "head"))
+      outcomes = client.public_send("#{verb}_all", [[url("/echo"), { headers: { "x-a" => "1" } }], url("/echo")],
+        concurrency: 1, body: ("x" unless verb == "head"))
       assert_equal [[200, verb.upcase]] * 2, outcomes.map { |outcome| [outcome.status, outcome.http_method] }
       next if verb == "head"
 
-      assert_equal [[verb.upcase, "x", "1"], [verb.upcase, "x", nil]], outcomes.map(&:json).map { |echo| [echo["method"], echo["body"], echo["headers"].to_h.transform_keys(&:downcase)["x-a"]] }
+      assert_equal [[verb.upcase, "x", "1"], [verb.upcase, "x", nil]], outcomes.map(&:json).map { |echo|
+        [echo["method"], echo["body"], echo["headers"].to_h.transform_keys(&:downcase)["x-a"]]
+      }
     end
   end
 

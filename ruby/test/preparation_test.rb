@@ -2,8 +2,13 @@
 require "test_helper"
 
 class PreparationTest < ServerTest
-  def seen(client, path = "/echo", **options) = JSON.parse(client.get(path.start_with?("/") ? url(path) : path, **options).body)
-  def fields(client, *arguments, **options) = seen(client, *arguments, **options)["headers"].to_h.transform_keys(&:downcase)
+  def seen(client, path = "/echo", **options)
+    JSON.parse(client.get(path.start_with?("/") ? url(path) : path, **options).body)
+  end
+
+  def fields(client, *arguments, **options)
+    seen(client, *arguments, **options)["headers"].to_h.transform_keys(&:downcase)
+  end
 
   def test_params_are_encoded_behind_the_query_of_the_url
     path = ->(params, from = "/echo") { seen(client, from, params: params)["path"] }
@@ -17,11 +22,15 @@ class PreparationTest < ServerTest
   end
 
   def test_nested_params_are_named_as_those_of_forms
-    { { a: { b: 1, c: [{ d: "é" }, { d: nil }] } } => "a[b]=1&a[c][][d]=%C3%A9", { a: [1, [2]] } => "a[]=1&a[][]=2", { a: {} } => "" }
+    { { a: { b: 1, c: [{ d: "é" }, { d: nil }] } } => "a[b]=1&a[c][][d]=%C3%A9",
+      { a: [1, [2]] } => "a[]=1&a[][]=2", { a: {} } => "" }
       .each do |params, query|
-        assert_equal "/echo#{"?" unless query.empty?}#{query}", seen(client, params: params)["path"].gsub("%5B", "[").gsub("%5D", "]")
+        assert_equal "/echo#{"?" unless query.empty?}#{query}",
+          seen(client, params: params)["path"].gsub("%5B", "[").gsub("%5D", "]")
       end
-    assert_match(/params: the value/, error_of(ArgumentError) { client.get(url("/echo"), params: { a: { b: StringIO.new } }) }.message)
+    assert_match(/params: the value/, error_of(ArgumentError) {
+      client.get(url("/echo"), params: { a: { b: StringIO.new } })
+    }.message)
   end
 
   def test_any_text_comes_back_from_the_query_as_it_was
@@ -47,11 +56,13 @@ class PreparationTest < ServerTest
 
   def test_a_base_url_ends_in_a_slash_whether_it_is_written_or_not
     { "http://host" => "http://host/", "http://host/v1" => "http://host/v1/", "http://host/v1/" => "http://host/v1/",
-      "http://host/v1?a=b/c#d" => "http://host/v1/?a=b/c#d", "http://host/v1/?a=b" => "http://host/v1/?a=b" }.each do |given, base|
+      "http://host/v1?a=b/c#d" => "http://host/v1/?a=b/c#d",
+      "http://host/v1/?a=b" => "http://host/v1/?a=b" }.each do |given, base|
       assert_equal base, Hecaton::Client.base(given)
     end
     based = client(base_url: url("/cookies"))
-    requested = { "set?a=1" => "/cookies/set?a=1", "/echo" => "/echo", "./set?b=1" => "/cookies/set?b=1", "../echo" => "/echo", "?c" => "/cookies/?c" }
+    requested = { "set?a=1" => "/cookies/set?a=1", "/echo" => "/echo",
+                  "./set?b=1" => "/cookies/set?b=1", "../echo" => "/echo", "?c" => "/cookies/?c" }
     requested.each { |given, path| assert_equal url(path), based.get(given).url, given }
     assert_equal [url("/cookies/set?a=1")], based.get_all(["set?a=1"]).map(&:url)
   end
@@ -110,7 +121,8 @@ class PreparationTest < ServerTest
       batch.get("echo", bearer: false).on_complete { |outcome| responses << JSON.parse(outcome.response.body) }
     end
     first, second = responses.sort_by { |response| response["path"] }.reverse
-    assert_equal ["/echo?a=1", "Bearer token"], [first["path"], first["headers"].to_h.transform_keys(&:downcase)["authorization"]]
+    assert_equal ["/echo?a=1", "Bearer token"],
+      [first["path"], first["headers"].to_h.transform_keys(&:downcase)["authorization"]]
     assert_nil second["headers"].to_h.transform_keys(&:downcase)["authorization"]
   end
 
@@ -139,7 +151,9 @@ class PreparationTest < ServerTest
         base = "#{own.url}/echo"
         client = client(base_url: base)
         client.define_singleton_method(:base) { base }
-        ["\r\n", "\r", "\n", "\0"].each { |bad| assert_raises(ArgumentError, bad.inspect) { attempt.call(client, bad) } }
+        ["\r\n", "\r", "\n", "\0"].each { |bad|
+          assert_raises(ArgumentError, bad.inspect) { attempt.call(client, bad) }
+        }
       ensure
         ledger = own.stop
       end

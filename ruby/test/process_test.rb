@@ -60,7 +60,8 @@ class ProcessTest < ServerTest
     print seen.uniq.size, " ", client.stats[:opened]
   RUBY
 
-  { "plain" => [[], "1.1"], "tls" => [["--tls"], "1.1"], "http2" => [["--http2"], "2"], "http2_over_tls" => [["--http2", "--tls"], "2"] }
+  { "plain" => [[], "1.1"], "tls" => [["--tls"], "1.1"],
+    "http2" => [["--http2"], "2"], "http2_over_tls" => [["--http2", "--tls"], "2"] }
     .each do |name, (options, http)|
       define_method("test_a_child_leaves_the_parents_connection_alone_however_it_ends_#{name}") do
         Dir.mktmpdir do |folder|
@@ -106,7 +107,9 @@ class ProcessTest < ServerTest
     begin
       client.batch(concurrency: 2) do |batch|
         requests << batch.get(url("/r/1")).on_complete { fork }
-        4.times { |id| requests << batch.get(url("/delay/#{100 + id}")).on_complete { |outcome| statuses << outcome.response.status } }
+        4.times { |id|
+          requests << batch.get(url("/delay/#{100 + id}")).on_complete { |outcome| statuses << outcome.response.status }
+        }
       end
     rescue Hecaton::ForkError => error
       writer.write(Marshal.dump([error.message, requests.map { |request| request.outcome.class.name }]))
@@ -126,7 +129,9 @@ class ProcessTest < ServerTest
     client.get(url("/r/1"))
     before = descriptors
     statuses = Hash.new(0)
-    500.times { Array.new(20) { Thread.new { client.get(url("/r/1")).status } }.each { |thread| statuses[thread.value] += 1 } }
+    500.times {
+      Array.new(20) { Thread.new { client.get(url("/r/1")).status } }.each { |thread| statuses[thread.value] += 1 }
+    }
     assert_equal({ 200 => 10_000 }, statuses)
     assert_operator descriptors, :<=, before + 7 # the other connections that the limit allows
     client.close
@@ -202,13 +207,17 @@ class ProcessTest < ServerTest
     GC.stress = true
     echo = client.post(url("/echo"), headers: { "x-a" => %w[1 2] }, body: "b" * 100)
     outcomes = []
-    client.batch(concurrency: 3) { |batch| 5.times { |id| batch.get(url("/r/#{id}")).on_complete { |outcome| outcomes << outcome } } }
+    client.batch(concurrency: 3) { |batch|
+      5.times { |id| batch.get(url("/r/#{id}")).on_complete { |outcome| outcomes << outcome } }
+    }
     error = assert_raises(Hecaton::BodyError) { client.get(url("/fault/truncate")) }
     streamed = client.get(url("/bytes/1000")) { |response| response.each_chunk.sum(&:bytesize) }
     GC.stress = false
     assert_equal 1000, streamed
     assert_equal "b" * 100, JSON.parse(echo.body)["body"]
-    assert_equal %w[1 2], echo.headers.then { JSON.parse(echo.body)["headers"] }.filter_map { |name, value| value if name == "x-a" }
+    assert_equal %w[1 2], echo.headers.then { JSON.parse(echo.body)["headers"] }.filter_map { |name, value|
+      value if name == "x-a"
+    }
     assert_equal [200] * 5, outcomes.map { |outcome| outcome.response.status }
     assert_equal 1, error.attempts.size
   ensure
@@ -234,7 +243,9 @@ class ProcessTest < ServerTest
     client = client(timeout: 60)
     size = 0
     GC.stress = true
-    client.batch(concurrency: 2) { |batch| 3.times { batch.get(url("/bytes/1000")).on_headers { nil }.on_body { |chunk| size += chunk.bytesize } } }
+    client.batch(concurrency: 2) { |batch|
+      3.times { batch.get(url("/bytes/1000")).on_headers { nil }.on_body { |chunk| size += chunk.bytesize } }
+    }
     GC.stress = false
     assert_equal 3000, size
   ensure
@@ -269,7 +280,8 @@ class ProcessTest < ServerTest
       sleep 0.5
       at_exit { print Process.clock_gettime(Process::CLOCK_MONOTONIC) }
     RUBY
-    output = IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script], err: File::NULL, &:read)
+    output = IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script],
+      err: File::NULL, &:read)
     assert_predicate $?, :success?
     # From the end of the program to that of the process; what is in flight would continue for a minute.
     assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - Float(output), :<, 30

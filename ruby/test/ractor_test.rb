@@ -7,7 +7,8 @@ class RactorTest < ServerTest
   # The output of a process of its own: Ractors change how the whole process runs.
   def printed(code)
     lib = File.expand_path("../lib", __dir__)
-    output, status = Open3.capture2e(RbConfig.ruby, "-W0", "-I#{lib}", "-rhecaton", "-e", "Thread.report_on_exception = false\n#{code}", url("/echo"))
+    output, status = Open3.capture2e(RbConfig.ruby, "-W0", "-I#{lib}",
+      "-rhecaton", "-e", "Thread.report_on_exception = false\n#{code}", url("/echo"))
     assert_predicate status, :success?, output
     output
   end
@@ -72,7 +73,8 @@ class RactorTest < ServerTest
         puts "#{error.cause.class}: #{error.cause.message}"
       end
     RUBY
-    assert_equal ["Ractor::UnsafeError: Hecaton sends requests in the main Ractor alone: send them there, and hand over outcomes (Ractor.make_shareable)"] * 2,
+    assert_equal ["Ractor::UnsafeError: Hecaton sends requests in the main Ractor alone: " \
+      "send them there, and hand over outcomes (Ractor.make_shareable)"] * 2,
       reported.lines(chomp: true)
   end
 end

@@ -13,7 +13,10 @@ class ReadmeTest < Minitest::Test
 
   # The comment after a line is the line's result.
   def test_the_first_program_of_the_readme
-    reported = Documents.programs("ruby/README.md").first.gsub(/^(response\.(?:status|headers\["content-type"\]))( +# (.+))$/) { "p #{$1} == #{$3}" }
+    reported = Documents.programs("ruby/README.md").first
+      .gsub(/^(response\.(?:status|headers\["content-type"\]))( +# (.+))$/) {
+      "p #{$1} == #{$3}"
+    }
     program = "#{reported}\nputs response.attempts.size, response.timings.first_byte_time.class\n"
     assert_equal [["true\ntrue\n1\nFloat\n", ""]], Documents.run_on_both(program)
   end
@@ -25,15 +28,19 @@ class ReadmeTest < Minitest::Test
   end
 
   def test_the_parts_of_other_pages
-    rails = "Rails = Struct.new(:application).new(Struct.new(:config).new(Struct.new(:x).new(Struct.new(:users_api).new)))\n" \
-            "require 'active_support/notifications'\nENV['USERS_TOKEN'] = 'token'\n"
+    rails = "Rails " \
+      "= Struct.new(:application).new(Struct.new(:config).new(Struct.new(:x).new(Struct.new(:users_api).new)))\n" \
+      "require 'active_support/notifications'\nENV['USERS_TOKEN'] = 'token'\n"
     pages = { "docs/requests.md" => "", "docs/installing.md" => rails }
     pages.each do |page, given|
       parts = Documents.programs(page).grep_v(/^gem /)
       refute_empty parts, page
       user = Scripted.response(200, { "Content-Type" => "application/json" }, '{"name":"Ada"}')
       Scripted.run("/users/1" => user, "/r/1" => user) do |server|
-        parts.each { |part| assert_equal ["", ""], Documents.run_program(GIVEN + given + part.gsub("https://host/report", server.url), server.url), part }
+        parts.each { |part|
+          assert_equal ["", ""],
+            Documents.run_program(GIVEN + given + part.gsub("https://host/report", server.url), server.url), part
+        }
       end
     end
   end

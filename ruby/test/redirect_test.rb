@@ -4,9 +4,11 @@ require "scripted"
 
 class RedirectTest < ServerTest
   HOPS = {
-    "/1" => Scripted.response(302, "Location" => "/2?secret=1"), "/2?secret=1" => Scripted.response(308, "Location" => "end#x"),
+    "/1" => Scripted.response(302, "Location" => "/2?secret=1"),
+    "/2?secret=1" => Scripted.response(308, "Location" => "end#x"),
     "/end" => Scripted.response(200, {}, "arrived"), "/round" => Scripted.response(301, "Location" => "round"),
-    "/odd" => Scripted.response(302, "Location" => "mailto:secret"), "/303" => Scripted.response(303, "Location" => "/end"),
+    "/odd" => Scripted.response(302, "Location" => "mailto:secret"),
+    "/303" => Scripted.response(303, "Location" => "/end"),
     "/307" => Scripted.response(307, "Location" => "/end")
   }.freeze
 
@@ -34,7 +36,8 @@ class RedirectTest < ServerTest
 
   # As curl does.
   def test_bytes_that_are_not_utf8_are_encoded
-    Scripted.run("/" => Scripted.response(302, "Location" => "/caf\xE9?\xFFé".b), "/caf%e9?%ff%c3%a9" => Scripted.response(200)) do |server|
+    Scripted.run("/" => Scripted.response(302, "Location" => "/caf\xE9?\xFFé".b),
+      "/caf%e9?%ff%c3%a9" => Scripted.response(200)) do |server|
       response = client.get("#{server.url}/", redirects: 1)
       assert_equal [200, "#{server.url}/caf%e9?%ff%c3%a9"], [response.status, response.url]
     end
@@ -58,7 +61,9 @@ class RedirectTest < ServerTest
       assert_equal 200, client.get("#{server.url}/1").status
       error = error_of(Hecaton::RedirectError) { client.get("#{server.url}/away") }
       assert_match(%r{http://localhost:1/, whose host is not among the redirect_hosts}, error.message)
-      error = error_of(Hecaton::ConnectError) { client(redirects: 2, redirect_hosts: ["localhost"]).get("#{server.url}/away") }
+      error = error_of(Hecaton::ConnectError) {
+        client(redirects: 2, redirect_hosts: ["localhost"]).get("#{server.url}/away")
+      }
       assert_match(/localhost port 1/, error.message)
     end
     assert_match(/redirect_hosts/, assert_raises(ArgumentError) { client(redirect_hosts: ["https://host"]) }.message)
@@ -105,7 +110,8 @@ class RedirectTest < ServerTest
   def test_credentials_stay_at_their_origin
     Scripted.run({ "/" => Scripted.response(302, "Location" => url("/echo")) }) do |server|
       client = client(redirects: 1, bearer: "secret", headers: { "X-Other" => "1" })
-      sent = JSON.parse(client.get(server.url, headers: { "Cookie" => "a=b" }).body)["headers"].to_h.transform_keys(&:downcase)
+      sent = JSON.parse(client.get(server.url, headers: { "Cookie" => "a=b" }).body)["headers"]
+        .to_h.transform_keys(&:downcase)
       assert_equal [nil, nil, nil], sent.values_at("authorization", "cookie", "x-other")
       assert_equal real_server.url.delete_prefix("http://"), sent["host"]
     end
@@ -115,7 +121,9 @@ class RedirectTest < ServerTest
     keys = %w[Ocp-Apim-Subscription-Key X-Functions-Key DD-APPLICATION-KEY X-Access-Key X-Amz-Credential X-Anything]
     Scripted.run({ "/" => Scripted.response(302, "Location" => url("/echo")) }) do |server|
       headers = keys.to_h { |name| [name, "key"] }.merge("Range" => "bytes=0-", "X-Trace" => "1")
-      sent = JSON.parse(client(redirects: 1, public_headers: ["x-TRACE"]).get(server.url, headers: headers).body)["headers"].to_h.transform_keys(&:downcase)
+      sent =
+        JSON.parse(client(redirects: 1, public_headers: ["x-TRACE"]).get(server.url, headers: headers).body)["headers"]
+          .to_h.transform_keys(&:downcase)
       assert_equal [nil] * keys.size, sent.values_at(*keys.map(&:downcase))
       assert_equal %w[bytes=0- 1], sent.values_at("range", "x-trace")
     end

@@ -10,7 +10,9 @@ class RequestLogTest < ServerTest
   # The messages that a logger of this level gets while the block runs with it: [level, message].
   def logged(level = :info)
     said = []
-    logger = Logger.new(StringIO.new, level: level, formatter: ->(severity, _, _, message) { said << [severity.downcase.to_sym, message]; "" })
+    logger = Logger.new(StringIO.new, level: level, formatter: ->(severity, _, _, message) {
+      said << [severity.downcase.to_sym, message]; ""
+    })
     yield logger
     said
   end
@@ -31,7 +33,8 @@ class RequestLogTest < ServerTest
     [%r{\AGET #{base}/r/1 200 in \d+\.\d ms, 1 attempt\z}, %r{\APOST #{base}/status/404 404 in \d+\.\d ms, 1 attempt\z},
      %r{\AGET #{base}/status/503 503 in \d+\.\d ms, 3 attempts\z},
      %r{\AGET #{base}/redirect/302/1 200 in \d+\.\d ms, 2 attempts, 1 redirect to #{base}/r/2\z},
-     %r{\AGET #{base}/fault/close ProtocolError \(first_byte\) in \d+\.\d ms, [34] attempts: .*\z}, %r{\AGET #{base}/bytes/5000 200 in }]
+     %r{\AGET #{base}/fault/close ProtocolError \(first_byte\) in \d+\.\d ms, [34] attempts: .*\z},
+     %r{\AGET #{base}/bytes/5000 200 in }]
       .each_with_index { |expected, index| assert_match expected, said[index] }
     assert_equal 6, said.size
     refute_match(/#{SECRET}/, said.join)
@@ -44,17 +47,22 @@ class RequestLogTest < ServerTest
       client.batch { |batch| batch.get(url("/r/2")).on_body { nil } }
       assert_raises(Hecaton::StatusError) { client.get(url("/status/500"), raise_for_status: true) }
     end
-    assert_equal ["200", "404", "500"].values_at(0, 0, 2), said.grep(/ \d{3} in /).map { |line| line[/ (\d{3}) in /, 1] }
+    assert_equal ["200", "404", "500"].values_at(0, 0, 2),
+      said.grep(/ \d{3} in /).map { |line| line[/ (\d{3}) in /, 1] }
     assert_equal [1, 1], [said.grep(/URLError \(queue\)/).size, said.grep(/ProtocolError/).size]
     assert_equal 5, said.size
   end
 
   def test_heads_at_level_debug_without_secrets
-    reply = Scripted.response(200, { "Set-Cookie" => "a=#{SECRET}", "Location" => "http://u:#{SECRET}@host/x?#{SECRET}", "X-Plain" => "shown", "X-Request-Key" => SECRET })
+    reply = Scripted.response(200, { "Set-Cookie" => "a=#{SECRET}",
+      "Location" => "http://u:#{SECRET}@host/x?#{SECRET}", "X-Plain" => "shown", "X-Request-Key" => SECRET })
     Scripted.run({ "/x?q=#{SECRET}" => reply }) do |server|
       said = logged(:debug) do |logger|
-        client = client(logger: logger, public_headers: %w[x-own X-Both X-Plain], headers: { "X-Own" => "client", "X-Both" => "client", "Api-Key" => SECRET }, bearer: SECRET, base_url: server.url)
-        own = { "X-Both" => "request", "Cookie" => "b=#{SECRET}", "Proxy-Authorization" => SECRET, "Referer" => "http://a/b?#{SECRET}" }
+        client = client(logger: logger, public_headers: %w[x-own X-Both X-Plain],
+          headers: { "X-Own" => "client", "X-Both" => "client", "Api-Key" => SECRET },
+          bearer: SECRET, base_url: server.url)
+        own = { "X-Both" => "request", "Cookie" => "b=#{SECRET}",
+                "Proxy-Authorization" => SECRET, "Referer" => "http://a/b?#{SECRET}" }
         client.get("x?q=#{SECRET}", headers: own)
         client.batch { |batch| batch.get("/x", params: { q: SECRET }, headers: own) }
         client.batch { |batch| batch.get("/x?q=#{SECRET}") }
@@ -64,23 +72,28 @@ class RequestLogTest < ServerTest
       refute_match(/#{SECRET}|#{["user:#{SECRET}"].pack("m0")}/, text)
       assert_equal %i[debug info debug] * 4, said.map(&:first)
       request, line, response = said.first(3).map(&:last)
-      assert_equal ["> Api-Key: [hidden]", "> Authorization: [hidden]", "> Cookie: [hidden]", "> GET x", "> Proxy-Authorization: [hidden]",
+      assert_equal ["> Api-Key: [hidden]", "> Authorization: [hidden]",
+                    "> Cookie: [hidden]", "> GET x", "> Proxy-Authorization: [hidden]",
                     "> Referer: [hidden]", "> X-Both: request", "> X-Own: client"], request.lines(chomp: true).sort
       assert_match(/\AGET http:\S+\/x 200 in/, line)
-      assert_equal ["< 200 OK", "< content-length: 0", "< location: http://host/x?[hidden]", "< set-cookie: [hidden]", "< x-plain: shown",
+      assert_equal ["< 200 OK", "< content-length: 0",
+                    "< location: http://host/x?[hidden]", "< set-cookie: [hidden]", "< x-plain: shown",
                     "< x-request-key: [hidden]"], response.lines(chomp: true).sort
       refute_match(/X-Own/, said[9].last)
     end
   end
 
   def test_heads_show_nothing_of_queries_fragments_and_logins_however_they_are_written
-    fields = { "Location" => "http://host/x#token=#{SECRET}", "Content-Location" => "/x?a=1,2;token=#{SECRET}", "Refresh" => "0;url=/x?a=b c,#{SECRET}",
+    fields = { "Location" => "http://host/x#token=#{SECRET}",
+               "Content-Location" => "/x?a=1,2;token=#{SECRET}", "Refresh" => "0;url=/x?a=b c,#{SECRET}",
                "Link" => "<http://host/x?a=1,2&token=#{SECRET}>; rel=next" }
     Scripted.run({ "/" => Scripted.response(200, fields) }) do |server|
       said = lines(:debug) { |logger| client(logger: logger).get("#{server.url}/") }.last
-      assert_equal ["< location: http://host/x#[hidden]", "< content-location: /x?[hidden]", "< refresh: 0;url=/x?[hidden]",
+      assert_equal ["< location: http://host/x#[hidden]",
+                    "< content-location: /x?[hidden]", "< refresh: 0;url=/x?[hidden]",
                     "< link: <http://host/x?[hidden]>; rel=next"], said.lines(chomp: true)[1, 4]
-      urls = ["http:/u:#{SECRET}@host/", "http:\\\\u:#{SECRET}@host/", "http:u:#{SECRET}@host/", "//u:#{SECRET}@host/", "http://u:#{SECRET}#a@host/",
+      urls = ["http:/u:#{SECRET}@host/", "http:\\\\u:#{SECRET}@host/",
+              "http:u:#{SECRET}@host/", "//u:#{SECRET}@host/", "http://u:#{SECRET}#a@host/",
               "http://u:#{SECRET}?a@host/", "http://u:a/#{SECRET}@host/", "\xFF\xFEhttp://u:#{SECRET}@host/"]
       said = lines(:debug) do |logger|
         client = client(logger: logger)
@@ -89,7 +102,8 @@ class RequestLogTest < ServerTest
       end
       assert_equal 3 * urls.size, said.size
       refute_match(/#{SECRET}/, said.join("\n").scrub)
-      assert_equal ["http://host/@a", "@a/b"], ["http://u:p@host/@a", "@a/b"].map { |url| Hecaton::RequestLog.given(url) }
+      assert_equal ["http://host/@a", "@a/b"],
+        ["http://u:p@host/@a", "@a/b"].map { |url| Hecaton::RequestLog.given(url) }
     end
   end
 
@@ -103,9 +117,14 @@ class RequestLogTest < ServerTest
   end
 
   def test_no_value_of_a_header_that_nobody_called_public_is_written
-    keys = %w[Ocp-Apim-Subscription-Key X-Functions-Key DD-APPLICATION-KEY X-Access-Key api_key X-Amz-Credential X-Pass X-Anything]
-    Scripted.run({ "/" => Scripted.response(200, keys.to_h { |name| [name, SECRET] }.merge("Content-Type" => "text/plain", "ETag" => '"1"')) }) do |server|
-      said = lines(:debug) { |logger| client(logger: logger).get(server.url, headers: keys.to_h { |name| [name, SECRET] }.merge("Accept" => "a/b")) }
+    keys = %w[Ocp-Apim-Subscription-Key X-Functions-Key DD-APPLICATION-KEY
+              X-Access-Key api_key X-Amz-Credential X-Pass X-Anything]
+    Scripted.run({ "/" => Scripted.response(200, keys.to_h { |name|
+      [name, SECRET]
+    }.merge("Content-Type" => "text/plain", "ETag" => '"1"')) }) do |server|
+      said = lines(:debug) { |logger|
+        client(logger: logger).get(server.url, headers: keys.to_h { |name| [name, SECRET] }.merge("Accept" => "a/b"))
+      }
       refute_match(/#{SECRET}/, said.join)
       assert_equal [keys.size, keys.size], said.values_at(0, 2).map { |head| head.scan("[hidden]").size }
       assert_includes said[0], "> Accept: a/b"
@@ -135,11 +154,13 @@ class RequestLogTest < ServerTest
 
   def test_a_line_is_one_line
     error = Hecaton::ConnectError.new("a\nb\e[31m", phase: :connect, url: "http://u:p@host/\n?x")
-    assert_equal "GET http://host/ ConnectError (connect) in 0.0 ms, 0 attempts: a b [31m", Hecaton::RequestLog.line("GET", error)
+    assert_equal "GET http://host/ ConnectError (connect) in 0.0 ms, 0 attempts: a b [31m",
+      Hecaton::RequestLog.line("GET", error)
   end
 
   def test_what_is_no_logger_is_refused
-    assert_match(/logger is a IO: give one with info and debug/, error_of(ArgumentError) { client(logger: $stdout) }.message)
+    assert_match(/logger is a IO: give one with info and debug/,
+      error_of(ArgumentError) { client(logger: $stdout) }.message)
   end
 
   def test_a_token_that_is_renewed_shows_as_two_lines

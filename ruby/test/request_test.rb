@@ -10,9 +10,13 @@ class RequestTest < ServerTest
     request = post(json: { "a" => 1 }, headers: { "x-a" => "b" })
     2.times { assert_equal '{"a":1}', body_of(client.request(request)) }
     outcomes = []
-    client.batch { |batch| 2.times { batch.add(request).on_complete { |outcome| outcomes << body_of(outcome.response) } } }
+    client.batch { |batch|
+      2.times { batch.add(request).on_complete { |outcome| outcomes << body_of(outcome.response) } }
+    }
     assert_equal ['{"a":1}'] * 2, outcomes
-    assert_equal ['{"a":1}'] * 2, client.all([request, [:post, url("/echo"), { json: { "a" => 1 } }]]).map { |outcome| body_of(outcome.response) }
+    assert_equal ['{"a":1}'] * 2, client.all([request, [:post, url("/echo"), { json: { "a" => 1 } }]]).map { |outcome|
+      body_of(outcome.response)
+    }
     assert_equal '{"a":1}', body_of(Hecaton.request(request.with(timeout: 5)))
     assert_equal '{"a":1}', (client.request(request) { |stream| JSON.parse(stream.read).fetch("body") })
   end
@@ -20,8 +24,10 @@ class RequestTest < ServerTest
   def test_with_returns_a_copy
     request = post(json: { "a" => 1 }, headers: { "X-A" => "b" })
     changed = request.with(http_method: :put, headers: { "x-a" => "c", "x-b" => "d" }, timeout: 2)
-    assert_equal ["POST", "b", nil, nil], [request.http_method, request.headers["x-a"], request.headers["x-b"], request[:timeout]]
-    assert_equal ["PUT", "c", "d", 2], [changed.http_method, changed.headers["x-a"], changed.headers["x-b"], changed[:timeout]]
+    assert_equal ["POST", "b", nil, nil],
+      [request.http_method, request.headers["x-a"], request.headers["x-b"], request[:timeout]]
+    assert_equal ["PUT", "c", "d", 2],
+      [changed.http_method, changed.headers["x-a"], changed.headers["x-b"], changed[:timeout]]
     assert_equal [request.body, { timeout: 2 }], [changed.body, changed.options]
     refute_equal request, changed
     assert_equal request, post(json: { "a" => 1 }, headers: { "X-A" => "b" })
@@ -34,7 +40,8 @@ class RequestTest < ServerTest
     request = post(json: { "a" => 1 })
     assert_equal ["b=2", {}], [request.with(form: { b: 2 }).body, request.with(form: { b: 2 }).headers.to_h]
     coded = request.with(body: "coded", headers: { "content-encoding" => "x" })
-    assert_equal ["coded", { "content-encoding" => "x", "content-type" => "application/json" }], [coded.body, coded.headers.to_h]
+    assert_equal ["coded", { "content-encoding" => "x", "content-type" => "application/json" }],
+      [coded.body, coded.headers.to_h]
     Scripted.run("/" => Scripted.response(200)) do |server|
       client.request(coded.with(url: "#{server.url}/"))
       assert_match(/^content-type: application\/json\r$/i, server.requests.first)
@@ -48,13 +55,16 @@ class RequestTest < ServerTest
     text << "elsewhere"
     options[:timeout] = 1
     options[:headers]["x-a"] << "c"
-    assert_equal ["http://host/", nil, "http://host:80", "b"], [request.url, request[:timeout], request.origin, request.headers["x-a"]]
+    assert_equal ["http://host/", nil, "http://host:80", "b"],
+      [request.url, request[:timeout], request.origin, request.headers["x-a"]]
   end
 
   def test_what_values_hold_may_change_afterwards
-    { headers: { "x" => ["a"] }, params: { x: ["a"] }, form: { x: "a" }, json: [{ x: ["a"] }], body: "a" }.each do |name, value|
+    { headers: { "x" => ["a"] }, params: { x: ["a"] }, form: { x: "a" }, json: [{ x: ["a"] }], body: "a" }
+      .each do |name, value|
       value = Marshal.load(Marshal.dump(value)) # Not frozen.
-      requests = [Hecaton::Request.new(:post, "http://host/", name => value), Hecaton::Request.new(:post, "http://host/").with(name => value)]
+      requests = [Hecaton::Request.new(:post, "http://host/", name => value),
+                  Hecaton::Request.new(:post, "http://host/").with(name => value)]
       expected = requests.map { |request| Marshal.dump(request.given[name]) }
       value.respond_to?(:merge!) ? value.merge!(x: "b") : value << "b"
       assert_equal expected, requests.map { |request| Marshal.dump(request.given[name]) }, name
@@ -72,8 +82,10 @@ class RequestTest < ServerTest
 
   # A Request and what is made of it would cost such a request a quarter of its time.
   def test_no_request_is_made_that_nobody_sees
-    options = [nil, { headers: nil }, { headers: {} }, { headers: { "x-a" => "b" } }, { timeout: 3 }, { headers: { "x-a" => "b" }, timeout: 3 },
-               { params: { a: 1 } }, { json: { a: 1 } }, { form: { a: 1 } }, { multipart: { a: "1" } }, { body: "x" }, { bearer: "abc" },
+    options = [nil, { headers: nil }, { headers: {} }, { headers: { "x-a" => "b" } },
+               { timeout: 3 }, { headers: { "x-a" => "b" }, timeout: 3 },
+               { params: { a: 1 } }, { json: { a: 1 } }, { form: { a: 1 } },
+               { multipart: { a: "1" } }, { body: "x" }, { bearer: "abc" },
                { basic_auth: %w[u p] }, { redirects: 1 }, { retry: false }, { raise_for_status: true }]
     made = requests_made do
       options.each do |given|
@@ -83,7 +95,8 @@ class RequestTest < ServerTest
       end
     end
     assert_equal 0, made
-    assert_operator requests_made { client.get(url("/r/1"), bearer: -> { "abc" }) }, :>, 0, "one that a token is put into is a Request"
+    assert_operator requests_made { client.get(url("/r/1"), bearer: -> { "abc" }) },
+      :>, 0, "one that a token is put into is a Request"
   end
 
   # The limits are a little above what Ruby 3.1 makes.
@@ -126,7 +139,8 @@ class RequestTest < ServerTest
   end
 
   def test_it_shows_no_secrets
-    request = Hecaton::Request.new(:get, "http://user:secret@host/path?token=secret", headers: { "x" => "secret" }, body: "secret")
+    request = Hecaton::Request.new(:get, "http://user:secret@host/path?token=secret",
+      headers: { "x" => "secret" }, body: "secret")
     assert_equal "#<Hecaton::Request GET http://host/path>", request.inspect
   end
 end

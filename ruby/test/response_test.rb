@@ -36,20 +36,25 @@ class ResponseTest < ServerTest
       "text/plain; charset=ISO-8859-1" => Encoding::ISO_8859_1, 'text/html; CHARSET="utf-8"' => Encoding::UTF_8,
       "text/plain; format=flowed; charset=Shift_JIS" => Encoding::Shift_JIS, "application/json" => Encoding::UTF_8,
       "application/json; charset=iso-8859-1" => Encoding::ISO_8859_1, "text/plain; charset=no-such" => Encoding::BINARY,
-      "text/plain; charset=UTF8" => Encoding::UTF_8, "application/problem+json" => Encoding::UTF_8, "application/HAL+JSON; x=y" => Encoding::UTF_8, "+json" => Encoding::UTF_8,
-      **%w[locale external internal filesystem Locale].to_h { |name| ["text/plain; charset=#{name}", Encoding::BINARY] },
+      "text/plain; charset=UTF8" => Encoding::UTF_8, "application/problem+json" => Encoding::UTF_8,
+      "application/HAL+JSON; x=y" => Encoding::UTF_8, "+json" => Encoding::UTF_8,
+      **%w[locale external internal filesystem Locale]
+        .to_h { |name| ["text/plain; charset=#{name}", Encoding::BINARY] },
       "text/plain; charset=" => Encoding::BINARY, "text/plain" => Encoding::BINARY, "image/png" => Encoding::BINARY
     }.each { |type, encoding| assert_body(type, "caf", encoding) }
   end
 
   # Text whose bytes do not fit its label would raise wherever a program works with it.
   def test_a_body_that_does_not_fit_its_charset_is_bytes
-    [["text/html; charset=utf-8", "caf\xE9"], ["application/json", "\"\xFF\""], ["text/plain; charset=shift_jis", "a\x81"],
-     ["text/plain; charset=us-ascii", "é"], ["text/plain; charset=utf-16le", "a\0"], ["text/plain; charset=UTF-16", "\xFE\xFF\0a"],
+    [["text/html; charset=utf-8", "caf\xE9"], ["application/json", "\"\xFF\""],
+     ["text/plain; charset=shift_jis", "a\x81"],
+     ["text/plain; charset=us-ascii", "é"], ["text/plain; charset=utf-16le", "a\0"],
+     ["text/plain; charset=UTF-16", "\xFE\xFF\0a"],
      ["text/plain; charset=iso-2022-jp", "a"]].each { |type, body| assert_body(type, body, Encoding::BINARY) }
     assert_body("text/plain; charset=iso-8859-1", "caf\xE9", Encoding::ISO_8859_1)
     json = '{"a":"é"}'.encode("UTF-16LE")
-    Scripted.run("/" => Scripted.response(200, { "Content-Type" => "application/json; charset=utf-16le" }, json.b)) do |server|
+    Scripted.run("/" => Scripted.response(200,
+      { "Content-Type" => "application/json; charset=utf-16le" }, json.b)) do |server|
       assert_equal({ "a" => "é" }, client.get("#{server.url}/").json)
     end
   end
@@ -66,14 +71,16 @@ class ResponseTest < ServerTest
     Scripted.run("/" => hints + Scripted.response(200, { "X-A" => "1" }, "ok")) do |server|
       client = client()
       responses = Array.new(2) { client.get(server.url) }
-      assert_equal [[200, "ok", "1", nil]] * 2, responses.map { |r| [r.status, r.body, r.headers["x-a"], r.headers["link"]] }
+      assert_equal [[200, "ok", "1", nil]] * 2,
+        responses.map { |r| [r.status, r.body, r.headers["x-a"], r.headers["link"]] }
       assert responses.last.attempts.last.reused?
     end
   end
 
   def test_responses_without_body_leave_the_connection_usable
     client = client()
-    seen = [client.head(url("/bytes/1000")), client.get(url("/status/204")), client.get(url("/status/304")), client.get(url("/r/1"))]
+    seen = [client.head(url("/bytes/1000")), client.get(url("/status/204")),
+            client.get(url("/status/304")), client.get(url("/r/1"))]
     assert_equal [200, 204, 304, 200], seen.map(&:status)
     assert_equal ["", "", ""], seen.first(3).map(&:body)
     assert_equal [false, true, true, true], seen.map { |response| response.attempts.last.reused? }
@@ -81,7 +88,8 @@ class ResponseTest < ServerTest
 
   def test_made_by_hand
     response = Hecaton::Response.new(status: 201, headers: { "ETag" => "x" }, body: "hello")
-    assert_equal [201, "x", "hello", true], [response.status, response.headers["etag"], response.body, response.success?]
+    assert_equal [201, "x", "hello", true],
+      [response.status, response.headers["etag"], response.body, response.success?]
     assert_equal response, Hecaton::Response.new(status: 201, headers: { "etag" => "x" }, body: "hello")
     refute_equal response, Hecaton::Response.new(status: 200, headers: { "etag" => "x" }, body: "hello")
     assert_nil response.timings.connect_time
@@ -89,20 +97,25 @@ class ResponseTest < ServerTest
 
   def test_made_by_hand_without_body_and_headers
     response = Hecaton::Response.new(status: 204, headers: nil, body: nil, trailers: nil)
-    assert_equal ["", {}, {}, nil], [response.body, response.headers.to_h, response.trailers.to_h, response.content_type]
+    assert_equal ["", {}, {}, nil],
+      [response.body, response.headers.to_h, response.trailers.to_h, response.content_type]
     assert_match(/204 No Content, 0 bytes/, response.inspect)
     assert_equal response, Hecaton::Response.new(status: 204)
   end
 
   def test_a_frozen_response_has_all_facts
-    facts = %i[status headers body url http_method redirects trailers elapsed reason content_type charset cookies http_version json timings inspect]
+    facts = %i[status headers body url http_method redirects trailers elapsed
+               reason content_type charset cookies http_version json timings inspect]
     given = { url: client.get(url("/echo")), hand: Hecaton::Response.new(status: 200, headers: { a: "b" }, body: "{}") }
     given.each_value do |response|
       reported = facts.to_h { |fact| [fact, response.public_send(fact)] }
       copy = Marshal.load(Marshal.dump(response))
       [response.dup.freeze, copy.freeze, Ractor.make_shareable(response.dup)].each do |frozen|
         assert_predicate frozen, :frozen?
-        facts.each { |fact| reported[fact].nil? ? assert_nil(frozen.public_send(fact)) : assert_equal(reported[fact], frozen.public_send(fact), fact) }
+        facts.each { |fact|
+          reported[fact].nil? ? assert_nil(frozen.public_send(fact)) :
+            assert_equal(reported[fact], frozen.public_send(fact), fact)
+        }
         assert_equal response.attempts, frozen.attempts
       end
     end
@@ -124,7 +137,10 @@ class ResponseTest < ServerTest
     headers = client.get(url("/echo")).headers
     names = ["content-type", "Content-Type", :content_type, :"Content-Type"]
     names.each do |name|
-      assert_equal ["application/json", true, true, true, true], [headers[name], *%i[include? member? key? has_key?].map { |request_once| headers.public_send(request_once, name) }]
+      assert_equal ["application/json", true, true, true, true],
+        [headers[name], *%i[include? member? key? has_key?].map { |request_once|
+          headers.public_send(request_once, name)
+        }]
       assert_equal ["application/json", ["application/json"]], [headers.fetch(name), headers.get_all(name)]
     end
     assert_equal ["d", "X-None"], [headers.fetch(:x_none, "d"), headers.fetch("X-None", &:itself)]

@@ -15,7 +15,9 @@ class RetryPredicateTest < ServerTest
   def test_a_request_says_itself_when_it_is_sent_again
     busy = { statuses: [503], **QUICK }
     tries = ->(client, **options) { client.get(url("/status/503"), **options).attempts.size }
-    assert_equal [1, 3, 2], [{}, { retry: busy }, { retry: { **busy, max: 1 } }].map { |options| tries[client, **options] }
+    assert_equal [1, 3, 2], [{}, { retry: busy }, { retry: { **busy, max: 1 } }].map { |options|
+      tries[client, **options]
+    }
     patient = client(retry: busy)
     assert_equal [3, 1, 1], [{}, { retry: false }, { retry: true }].map { |options| tries[patient, **options] }
     assert_equal 3, patient.request(:get, url("/status/503")).attempts.size
@@ -83,7 +85,9 @@ class RetryPredicateTest < ServerTest
     own.each_response([url("/status/503")]) { |outcome, _| assert_equal 2, outcome.attempts.size }
     assert_equal 1, own.get(url("/status/503"), retry: false).attempts.size
     sizes = []
-    own.batch { |batch| batch.get(url("/status/503")).on_body { nil }.on_complete { |outcome| sizes << outcome.attempts.size } }
+    own.batch { |batch|
+      batch.get(url("/status/503")).on_body { nil }.on_complete { |outcome| sizes << outcome.attempts.size }
+    }
     assert_equal [2], sizes
     body = own.get(url("/status/503")) { |stream| [stream.attempts.size, stream.each_chunk.to_a.join] }
     assert_equal 2, body.first
@@ -119,7 +123,8 @@ class RetryPredicateTest < ServerTest
   end
 
   def test_bad_settings
-    [{ if: 1 }, { if: nil }, { if: :error.to_proc, on: [:body] }, { if: :error.to_proc, statuses: [1] }, { unless: 1 }, 1.5].each do |odd|
+    [{ if: 1 }, { if: nil }, { if: :error.to_proc, on: [:body] },
+     { if: :error.to_proc, statuses: [1] }, { unless: 1 }, 1.5].each do |odd|
       error_of(ArgumentError) { client(retry: odd) }
       error_of(ArgumentError) { client.get(url("/r/1"), retry: odd) }
       error_of(ArgumentError) { client.batch { |batch| batch.get(url("/r/1"), retry: odd) } }

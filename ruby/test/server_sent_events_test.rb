@@ -32,7 +32,9 @@ class ServerSentEventsTest < ServerTest
     assert_equal ["add", "x", "7", 1500], first.to_a
     assert_equal ["message", "y", "7", 1500], second.to_a
     assert_equal [nil, nil], parsed("data: x\n\n").first.to_a.last(2)
-    odd = parsed("id: 1\nid: 2\0\nretry: 1e3\nretry: \nretry: -1\nRetry: 5\ndata : no\n data: no\nother: x\nevent:\ndata:a:b\n\n")
+    odd =
+      parsed("id: 1\nid: 2\0\nretry: 1e3\nretry: \nretry: -1\nRetry: " \
+        "5\ndata : no\n data: no\nother: x\nevent:\ndata:a:b\n\n")
     assert_equal [["message", "a:b", "1", nil]], odd.map(&:to_a)
   end
 
@@ -57,7 +59,9 @@ class ServerSentEventsTest < ServerTest
     expected = parsed(text).map(&:to_a)
     assert_equal 2, expected.size
     ["\n", "\r", "\r\n"].each do |ending|
-      (1..20).each { |size| assert_equal expected, parsed(text.gsub("\n", ending), size).map(&:to_a), [ending, size].inspect }
+      (1..20).each { |size|
+        assert_equal expected, parsed(text.gsub("\n", ending), size).map(&:to_a), [ending, size].inspect
+      }
     end
     20.times do
       mixed = text.gsub("\n") { ["\n", "\r", "\r\n"].sample(random: random) }.gsub("\r\n", "\n")
@@ -127,7 +131,8 @@ class ServerSentEventsTest < ServerTest
       assert_match(/\Athe Content-Type is text\/html: events need text\/event-stream \(http:[^?]*\)\z/, error.message)
     end
     server("text/event-stream", 503) do |address, _|
-      assert_equal 503, error_of(Hecaton::StatusError) { client.get(address) { |response| response.each_event { flunk } } }.status
+      assert_equal 503,
+        error_of(Hecaton::StatusError) { client.get(address) { |response| response.each_event { flunk } } }.status
     end
     assert_equal [], client.get(url("/status/204")) { |response| response.each_event.to_a }
   end
@@ -135,13 +140,17 @@ class ServerSentEventsTest < ServerTest
   def test_an_event_has_a_limit_and_the_request_its_deadline
     server do |address, said|
       said << "data: #{"x" * 900}\n" << "data: #{"x" * 900}\n\n" << nil
-      error = error_of(Hecaton::BodyError) { client(max_body: 1000).get(address) { |response| response.each_event { flunk } } }
+      error = error_of(Hecaton::BodyError) {
+        client(max_body: 1000).get(address) { |response| response.each_event { flunk } }
+      }
       assert_match(/an event is longer than max_body, 1000 bytes/, error.message)
     end
     server do |address, said|
       said << "data: 1\n\n"
       seen = []
-      assert_raises(Hecaton::TimeoutError) { client(timeout: 0.3).get(address) { |response| response.each_event { |event| seen << event.data } } }
+      assert_raises(Hecaton::TimeoutError) {
+        client(timeout: 0.3).get(address) { |response| response.each_event { |event| seen << event.data } }
+      }
       assert_equal %w[1], seen
     end
   end

@@ -11,18 +11,25 @@ class SharedClientTest < ServerTest
       response = Hecaton.public_send(verb, url("/echo"), timeout: 20, headers: { "x-a" => "1" })
       assert_equal [200, verb.upcase], [response.status, response.http_method]
     end
-    assert_equal ["POST", '{"a":1}'], Hecaton.post(url("/echo"), timeout: 20, json: { a: 1 }).json.values_at("method", "body")
+    assert_equal ["POST", '{"a":1}'],
+      Hecaton.post(url("/echo"), timeout: 20, json: { a: 1 }).json.values_at("method", "body")
     assert_equal "BREW", Hecaton.request("BREW", url("/echo"), timeout: 20).json["method"]
     assert_equal 3000, Hecaton.get(url("/bytes/3000"), timeout: 20) { |stream| stream.read.bytesize }
     assert_equal [200, 404], Hecaton.get_all([url("/r/1"), url("/status/404")], timeout: 20).map(&:status)
-    assert_equal %w[GET PUT], Hecaton.all([[:get, url("/echo")], [:put, url("/echo")]], timeout: 20, concurrency: 2).map { |outcome| outcome.json["method"] }
+    assert_equal %w[GET PUT],
+      Hecaton.all([[:get, url("/echo")], [:put, url("/echo")]], timeout: 20, concurrency: 2).map { |outcome|
+        outcome.json["method"]
+      }
     Dir.mktmpdir { |folder| assert_equal 70, Hecaton.download(url("/bytes/70"), "#{folder}/x", timeout: 20).size }
   end
 
   def test_no_request_without_a_deadline
     sent = requests_of do
-      [-> { Hecaton.get(url("/r/1")) }, -> { Hecaton.post(url("/r/1"), timeout: nil) }, -> { Hecaton.request(:get, url("/r/1")) },
-       -> { Hecaton.get_all([url("/r/1")]) }, -> { Hecaton.all([[:get, url("/r/1")]]) }, -> { Hecaton.download(url("/r/1"), "x") }].each do |bad|
+      [-> { Hecaton.get(url("/r/1")) }, -> { Hecaton.post(url("/r/1"), timeout: nil) }, -> {
+        Hecaton.request(:get, url("/r/1"))
+      },
+       -> { Hecaton.get_all([url("/r/1")]) }, -> { Hecaton.all([[:get, url("/r/1")]]) },
+       -> { Hecaton.download(url("/r/1"), "x") }].each do |bad|
         assert_match(/timeout is missing: give/, error_of(ArgumentError, &bad).message)
       end
     end

@@ -5,17 +5,21 @@ require "signatures"
 
 class SignatureTest < Minitest::Test
   def test_they_are_valid
-    # In a process of its own: the parser of RBS 2.1 reads freed memory once GC.compact, which other tests call, has moved objects.
+    # In a process of its own: the parser of RBS 2.1 reads freed memory once GC.compact, which other tests
+    # call, has moved objects.
     validate = "RBS::CLI.new(stdout: $stdout, stderr: $stderr).run(ARGV)"
-    said, status = Open3.capture2e(RbConfig.ruby, "-rrbs", "-rrbs/cli", "-e", validate, "--", "--log-level", "info", "-I",
-      Signatures::FOLDER, "validate")
+    said, status =
+      Open3.capture2e(RbConfig.ruby, "-rrbs", "-rrbs/cli", "-e", validate, "--", "--log-level", "info", "-I",
+        Signatures::FOLDER, "validate")
     assert_predicate status, :success?, said
     assert_includes said, "`::Hecaton::Client`"
   end
 
   # Adapters and drop-ins have none.
   def test_a_file_for_each_file
-    written = Dir["#{Signatures::FOLDER}/**/*.rbs"].map { |path| path.delete_prefix("#{Signatures::FOLDER}/").delete_suffix(".rbs") }
+    written = Dir["#{Signatures::FOLDER}/**/*.rbs"].map { |path|
+      path.delete_prefix("#{Signatures::FOLDER}/").delete_suffix(".rbs")
+    }
     assert_equal Signatures.files.sort, written.sort
   end
 
@@ -42,7 +46,8 @@ class SignatureTest < Minitest::Test
       Signatures.written(kind, owner).each do |name, method|
         real = (kind == :instance ? owner.instance_method(name) : owner.method(name)).parameters
         next if real == [[:rest]] # Written in C and free to take anything: the initialize of a Struct.
-        next check_options(method, name) if real.include?(%i[opt options]) || real.include?(%i[keyrest options]) || real.include?(%i[keyrest changes])
+        next check_options(method, name) if real.include?(%i[opt options]) ||
+                                            real.include?(%i[keyrest options]) || real.include?(%i[keyrest changes])
 
         method.method_types.each { |type| assert_equal shape_of(real), shape(type.type), "#{kind} #{owner} #{name}" }
       end
@@ -53,7 +58,8 @@ class SignatureTest < Minitest::Test
 
   # Verbs take the options of a request as one Hash, which is nil, and no object, where there are none.
   def check_options(method, name)
-    known = Hecaton::Settings::OF_REQUESTS + %i[queue client timeout concurrency per_origin rate resume http_method url progress]
+    known = Hecaton::Settings::OF_REQUESTS +
+            %i[queue client timeout concurrency per_origin rate resume http_method url progress]
     named = method.method_types.flat_map { |type| type.type.required_keywords.keys + type.type.optional_keywords.keys }
     assert_empty named - known, name
   end

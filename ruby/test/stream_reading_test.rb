@@ -17,10 +17,13 @@ class StreamReadingTest < ServerTest
   end
 
   def test_a_charset_that_ruby_has_no_encoding_for_is_bytes
-    Scripted.run({ "/" => Scripted.response(200, { "Content-Type" => "text/plain; charset=internal" }, "a\n") }) do |server|
+    Scripted.run({ "/" => Scripted.response(200,
+      { "Content-Type" => "text/plain; charset=internal" }, "a\n") }) do |server|
       client = client()
       assert_equal Encoding::BINARY, client.get("#{server.url}/").body.encoding
-      assert_equal ["a\n", Encoding::BINARY], client.get("#{server.url}/") { |stream| stream.read.then { |text| [text, text.encoding] } }
+      assert_equal ["a\n", Encoding::BINARY], client.get("#{server.url}/") { |stream|
+        stream.read.then { |text| [text, text.encoding] }
+      }
       assert_equal ["a\n"], client.get("#{server.url}/") { |stream| stream.each_line.to_a }
     end
   end
@@ -30,7 +33,9 @@ class StreamReadingTest < ServerTest
     [[nil], [5, 0, 100_000], [1, nil, nil, 1], [0], [40_000, 5], [33_000, 33_000, nil, 5, nil]].each do |lengths|
       file = StringIO.new(text.b)
       expected = lengths.map { |length| file.read(length)&.b }
-      assert_equal expected, stream(text[0, 9], text[9..]) { |response| lengths.map { |length| response.read(length)&.b } }, lengths.inspect
+      assert_equal expected,
+        stream(text[0, 9], text[9..]) { |response| lengths.map { |length| response.read(length)&.b } },
+        lengths.inspect
     end
   end
 
@@ -48,10 +53,13 @@ class StreamReadingTest < ServerTest
 
   def test_encodings
     stream("é\né\né") do |response|
-      assert_equal [Encoding::BINARY, Encoding::UTF_8, Encoding::BINARY], [response.read(1), response.gets, response.readpartial(1)].map(&:encoding)
+      assert_equal [Encoding::BINARY, Encoding::UTF_8, Encoding::BINARY],
+        [response.read(1), response.gets, response.readpartial(1)].map(&:encoding)
       assert_equal [Encoding::UTF_8, "\xA9\né"], response.read.then { |rest| [rest.encoding, rest] }
     end
-    assert_equal Encoding::ISO_8859_1, stream("\xE9", type: "text/plain; charset=iso-8859-1") { |response| response.gets.encoding }
+    assert_equal Encoding::ISO_8859_1, stream("\xE9", type: "text/plain; charset=iso-8859-1") { |response|
+      response.gets.encoding
+    }
     assert_equal Encoding::BINARY, stream("a", type: "x/y") { |response| response.read.encoding }
     wide = "text/plain; charset=utf-16le"
     assert_match(/UTF-16LE cannot be found/, error_of(ArgumentError) { stream("a\0", type: wide, &:gets) }.message)
@@ -110,7 +118,8 @@ class StreamReadingTest < ServerTest
 
   def test_bad_arguments
     stream("abc") do |response|
-      [-> { response.read(-1) }, -> { response.readpartial(nil) }, -> { response.gets("") }, -> { response.gets(:x) }, -> { response.gets("x", -1) },
+      [-> { response.read(-1) }, -> { response.readpartial(nil) },
+       -> { response.gets("") }, -> { response.gets(:x) }, -> { response.gets("x", -1) },
        -> { response.each_line(0) { flunk } }].each { |bad| assert_raises(ArgumentError, &bad) }
       assert_equal "abc", response.read
     end
@@ -123,7 +132,8 @@ class StreamReadingTest < ServerTest
       assert_match(/\A#{what} is longer than max_body, 2000 bytes \(http:[^?]*\/x\)\z/, error.message)
       assert_equal [:read, true, 1], [error.phase, error.sent?, error.attempts.size]
     end
-    assert_equal [body, 3000], [stream(body, &:read), stream(body, max_body: 2000) { |response| response.read(4000).bytesize }]
+    assert_equal [body, 3000],
+      [stream(body, &:read), stream(body, max_body: 2000) { |response| response.read(4000).bytesize }]
     assert_equal 1500, stream(body, max_body: 2000) { |response| response.gets(1500).bytesize }
   end
 
@@ -149,14 +159,17 @@ class StreamReadingTest < ServerTest
   def test_what_takes_an_io_takes_a_stream
     assert_equal [%w[a b], %w[1 é]], stream("a,b\n", "1,é\n") { |response| CSV.new(response).to_a }
     packed = Zlib.gzip("hello " * 1000)
-    assert_equal "hello " * 1000, stream(packed[0, 11], packed[11..], type: "x/y") { |response| Zlib::GzipReader.new(response).read }
+    assert_equal "hello " * 1000, stream(packed[0, 11], packed[11..], type: "x/y") { |response|
+      Zlib::GzipReader.new(response).read
+    }
   end
 
   def test_errors_are_those_of_each_chunk
     %i[read gets].each { |reading| assert_raises(Hecaton::BodyError) { client.get(url("/fault/truncate"), &reading) } }
     assert_raises(Hecaton::TimeoutError) { client(read_timeout: 0.1).get(url("/fault/stall-body"), &:read) }
     stored = client.get(url("/bytes/100000")) { |response| response.tap { response.read(1) } }
-    [-> { stored.read }, -> { stored.readpartial(1) }, -> { stored.gets }, -> { stored.eof? }, -> { stored.each_chunk {} }].each do |late|
+    [-> { stored.read }, -> { stored.readpartial(1) }, -> { stored.gets },
+     -> { stored.eof? }, -> { stored.each_chunk {} }].each do |late|
       assert_match(/block has ended/, error_of(RuntimeError, &late).message)
     end
   end

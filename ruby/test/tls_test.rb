@@ -59,7 +59,9 @@ class TlsTest < ServerTest
       certificate.not_before = from
       certificate.not_after = to
       factory = OpenSSL::X509::ExtensionFactory.new
-      extensions.each { |name, value, critical| certificate.add_extension(factory.create_extension(name, value, !critical.nil?)) }
+      extensions.each { |name, value, critical|
+        certificate.add_extension(factory.create_extension(name, value, !critical.nil?))
+      }
       certificate.sign(@key, OpenSSL::Digest.new("SHA256"))
     end
   end
@@ -179,18 +181,30 @@ class TlsTest < ServerTest
 
   def test_each_refusal_says_which
     hour = 3600
-    with_server { |server| assert_refused(server, /unknown issuer/, ca: Authority.new.pem, reason: :certificate_untrusted) }
+    with_server { |server|
+      assert_refused(server, /unknown issuer/, ca: Authority.new.pem, reason: :certificate_untrusted)
+    }
     with_server { |server| assert_refused(server, /unknown issuer|no trusted certificates/, ca: nil) } # the system's
-    with_server("DNS:other.example") { |server| assert_refused(server, /another host \(it names other\.example\)/, reason: :certificate_wrong_host) }
-    with_server(from: Time.now - 2 * hour, to: Time.now - hour) { |server| assert_refused(server, /has expired/, reason: :certificate_expired) }
-    with_server(from: Time.now + hour, to: Time.now + 2 * hour) { |server| assert_refused(server, /not valid yet/, reason: :certificate_not_yet_valid) }
-    with_server { |server| assert_refused(server, /pins/, pins: [pin(@authority.key)], reason: :certificate_not_pinned) }
+    with_server("DNS:other.example") { |server|
+      assert_refused(server, /another host \(it names other\.example\)/, reason: :certificate_wrong_host)
+    }
+    with_server(from: Time.now - 2 * hour, to: Time.now - hour) { |server|
+      assert_refused(server, /has expired/, reason: :certificate_expired)
+    }
+    with_server(from: Time.now + hour, to: Time.now + 2 * hour) { |server|
+      assert_refused(server, /not valid yet/, reason: :certificate_not_yet_valid)
+    }
+    with_server { |server|
+      assert_refused(server, /pins/, pins: [pin(@authority.key)], reason: :certificate_not_pinned)
+    }
     with_server { |server| assert_refused(server, /no TLS with 127/, url: server.url("127.0.0.1")) }
   end
 
   def test_a_pin_is_the_hash_of_the_key
     certificate, key = @authority.sign("DNS:localhost")
-    serve(certificate, key) { |server| assert_equal 200, client(ca: @authority.pem, pins: [pin(key)]).get(server.url).status }
+    serve(certificate, key) { |server|
+      assert_equal 200, client(ca: @authority.pem, pins: [pin(key)]).get(server.url).status
+    }
   end
 
   def test_a_client_certificate_is_shown_when_demanded
@@ -200,7 +214,10 @@ class TlsTest < ServerTest
       context.cert_store = OpenSSL::X509::Store.new.add_cert(@authority.certificate)
     end
     %i[TLS1_2 TLS1_3].each do |version|
-      only = ->(context) { demand.call(context); context.min_version = context.max_version = OpenSSL::SSL.const_get("#{version}_VERSION") }
+      only = ->(context) {
+        demand.call(context)
+        context.min_version = context.max_version = OpenSSL::SSL.const_get("#{version}_VERSION")
+      }
       serve(*@authority.sign("DNS:localhost"), only) do |server|
         error = error_of(Hecaton::TLSError) { client(ca: @authority.pem).get(server.url) }
         assert_match(/client certificate/, error.message)
@@ -222,7 +239,8 @@ class TlsTest < ServerTest
       File.write("#{folder}/key.pem", locked)
       serve(*@authority.sign("DNS:localhost"), demand) do |server|
         trusting = { ca: @authority.pem, client_key_password: "open sesame" }
-        [{ client_cert: shown.to_pem, client_key: locked }, { client_cert: shown.to_pem, client_key: "#{folder}/key.pem" },
+        [{ client_cert: shown.to_pem, client_key: locked },
+         { client_cert: shown.to_pem, client_key: "#{folder}/key.pem" },
          { client_cert: "#{shown.to_pem}#{locked}" }].each do |identity|
           assert_equal 200, client(**trusting, **identity).get(server.url).status
         end
@@ -233,11 +251,14 @@ class TlsTest < ServerTest
       assert_match words, message
       refute_match(/open sesame|close/, message)
     end
-    refused.call(/\Aclient_key: the text has a private key that client_key_password does not decrypt/, client_key: locked, client_key_password: "close")
+    refused.call(/\Aclient_key: the text has a private key that client_key_password does not decrypt/,
+      client_key: locked, client_key_password: "close")
     refused.call(/passphrase/, client_key: locked)
     refused.call(/of class Symbol: give a String/, client_key: locked, client_key_password: :a)
-    refused.call(/\Aclient_key: cannot read "\/no\/such\/file": No such file/, client_key: "/no/such/file", client_key_password: "close")
-    refused.call(/client_key is not the key of the first certificate in client_cert/, client_key: older, client_key_password: "open sesame")
+    refused.call(/\Aclient_key: cannot read "\/no\/such\/file": No such file/,
+      client_key: "/no/such/file", client_key_password: "close")
+    refused.call(/client_key is not the key of the first certificate in client_cert/,
+      client_key: older, client_key_password: "open sesame")
     assert_raises(ArgumentError) { client(client_key_password: "x") }
   end
 
@@ -252,25 +273,32 @@ class TlsTest < ServerTest
     }
     Dir.mktmpdir do |folder|
       path = ->(name) { "#{folder}/#{name}".tap { |file| File.write(file, files.fetch(name)) } }
-      [[:crl, "garbage", "no list of revoked certificates in PEM"], [:crl, "bad_list", "a list of revoked certificates that cannot be read: it is not valid DER"],
+      [[:crl, "garbage", "no list of revoked certificates in PEM"],
+       [:crl, "bad_list", "a list of revoked certificates that cannot be read: it is not valid DER"],
        [:crl, "cut", 'broken PEM: "-----BEGIN CERTIFICATE-----" has no "-----END CERTIFICATE-----"'],
        [:ca, "bad_certificate", "a certificate that cannot be read: it is not valid DER"],
        [:client_cert, "certificate", "no private key in PEM, and there is no client_key"],
-       [:client_key, "garbage", "no private key in PEM"], [:client_key, "bad_key", "a private key that cannot be read: it must be of RSA, ECDSA or Ed25519"]].each do |name, file, wrong|
+       [:client_key, "garbage", "no private key in PEM"],
+       [:client_key, "bad_key",
+        "a private key that cannot be read: it must be of RSA, ECDSA or Ed25519"]].each do |name, file, wrong|
         settings = { name => path.call(file) }
         settings[:client_cert] = leaf.to_pem if name == :client_key
-        assert_equal "#{name}: #{settings[name].inspect} has #{wrong}", assert_raises(ArgumentError) { client(**settings) }.message
+        assert_equal "#{name}: #{settings[name].inspect} has #{wrong}",
+          assert_raises(ArgumentError) { client(**settings) }.message
       end
       mixed = { client_cert: path.call("bad_certificate"), client_key: key.to_pem }
-      assert_match(/\Aclient_cert: ".*" has a certificate that cannot be read/, assert_raises(ArgumentError) { client(**mixed) }.message)
+      assert_match(/\Aclient_cert: ".*" has a certificate that cannot be read/,
+        assert_raises(ArgumentError) { client(**mixed) }.message)
       secret = { client_cert: leaf.to_pem, client_key: path.call("garbage"), client_key_password: "x" }
-      assert_match(/\Aclient_key: ".*garbage" has no private key that can be read/, assert_raises(ArgumentError) { client(**secret) }.message)
+      assert_match(/\Aclient_key: ".*garbage" has no private key that can be read/,
+        assert_raises(ArgumentError) { client(**secret) }.message)
     end
   end
 
   # RFC 5280 §6.1.4 (n).
   def test_an_intermediate_whose_key_usage_forbids_signing_is_refused
-    { nil => true, "keyCertSign" => true, "digitalSignature,keyCertSign,cRLSign" => true, "cRLSign" => false, "digitalSignature" => false,
+    { nil => true, "keyCertSign" => true, "digitalSignature,keyCertSign,cRLSign" => true,
+      "cRLSign" => false, "digitalSignature" => false,
       "decipherOnly" => false }.each do |usage, good|
       below = @authority.intermediate(usage)
       leaf, key = below.sign("DNS:localhost")
@@ -292,7 +320,8 @@ class TlsTest < ServerTest
         lists = [list(old, begin_at: Time.now - 7200), list(new, begin_at: Time.now - 3600)]
         [lists, lists.reverse].each do |given|
           request = -> { client(ca: @authority.pem, crl: given.join).get(server.url).status }
-          accepted ? assert_equal(200, request.call) : assert_match(/has been revoked/, error_of(Hecaton::TLSError, &request).message)
+          accepted ? assert_equal(200, request.call) :
+            assert_match(/has been revoked/, error_of(Hecaton::TLSError, &request).message)
         end
       end
     end
@@ -307,7 +336,9 @@ class TlsTest < ServerTest
       error = error_of(Hecaton::TLSError) { client(ca: @authority.pem, crl: list(leaf.serial + 1, -1)).get(server.url) }
       assert_match(/out of date/, error.message)
       stranger = Authority.new
-      error = error_of(Hecaton::TLSError) { client(ca: @authority.pem, crl: list(leaf.serial, 3600, stranger)).get(server.url) }
+      error = error_of(Hecaton::TLSError) {
+        client(ca: @authority.pem, crl: list(leaf.serial, 3600, stranger)).get(server.url)
+      }
       assert_match(/no list of `crl`/, error.message)
       both = list(leaf.serial, 3600, stranger) + list(leaf.serial + 1)
       assert_equal 200, client(ca: @authority.pem, crl: both).get(server.url).status
@@ -319,7 +350,8 @@ class TlsTest < ServerTest
   end
 
   # A list of an authority's that revokes one, and holds for so many seconds.
-  def list(serial, seconds = 3600, authority = @authority, issuer = authority.certificate.subject, begin_at: Time.now - 7200)
+  def list(serial, seconds = 3600, authority = @authority,
+    issuer = authority.certificate.subject, begin_at: Time.now - 7200)
     revoked = OpenSSL::X509::Revoked.new
     revoked.serial = serial
     revoked.time = Time.now - 7200
@@ -357,7 +389,9 @@ class TlsTest < ServerTest
       assert_refused(server, /not.*trusted|unknown/, ca: Authority.new.pem, verify_hostname: false)
       assert_refused(server, /pin/, verify_hostname: false, pins: [pin(@authority.key)])
     end
-    with_server("DNS:other.example", to: Time.now - 60) { |server| assert_refused(server, /expired/, verify_hostname: false) }
+    with_server("DNS:other.example", to: Time.now - 60) { |server|
+      assert_refused(server, /expired/, verify_hostname: false)
+    }
     error_of(ArgumentError) { client.with(verify_hostname: false) }
   end
 
@@ -366,11 +400,15 @@ class TlsTest < ServerTest
       Tempfile.create("roots") do |file|
         file.write(@authority.pem)
         file.close
-        with_environment("SSL_CERT_FILE" => file.path, "SSL_CERT_DIR" => nil) { assert_equal 200, client.get(server.url).status }
+        with_environment("SSL_CERT_FILE" => file.path, "SSL_CERT_DIR" => nil) {
+          assert_equal 200, client.get(server.url).status
+        }
       end
       Dir.mktmpdir do |folder|
         File.write(File.join(folder, "authority.pem"), @authority.pem)
-        with_environment("SSL_CERT_FILE" => nil, "SSL_CERT_DIR" => folder) { assert_equal 200, client.get(server.url).status }
+        with_environment("SSL_CERT_FILE" => nil, "SSL_CERT_DIR" => folder) {
+          assert_equal 200, client.get(server.url).status
+        }
       end
       missing = { "SSL_CERT_FILE" => "/no/such/file", "SSL_CERT_DIR" => nil }
       error = with_environment(missing) { error_of(Hecaton::TLSError) { client.get(server.url) } }
@@ -389,7 +427,8 @@ class TlsTest < ServerTest
   def test_off_means_off_for_certificates_of_any_kind
     weak = OpenSSL::PKey::RSA.new(1024)
     odd = { "version 1" => { version: 0 }, "a critical extension" => { critical: true }, "RSA 1024" => { key: weak },
-            "RSA 1024, version 1" => { key: weak, version: 0 }, "RSA 2048" => { key: OpenSSL::PKey::RSA.new(2048), version: 0 } }
+            "RSA 1024, version 1" => { key: weak, version: 0 },
+            "RSA 2048" => { key: OpenSSL::PKey::RSA.new(2048), version: 0 } }
     odd.each do |kind, how|
       certificate, key = @authority.odd(**how)
       [OpenSSL::SSL::TLS1_2_VERSION, OpenSSL::SSL::TLS1_3_VERSION].each do |version|
@@ -420,7 +459,9 @@ class TlsTest < ServerTest
           context.min_version = context.max_version = version
         end
         serve(certificate, with_the_secret_of_another(key), weaker) do |server|
-          [{}, { pins: [pin(key)] }].each { |settings| assert_refused(server, /a key that the server does not have/, verify: false, **settings) }
+          [{}, { pins: [pin(key)] }].each { |settings|
+            assert_refused(server, /a key that the server does not have/, verify: false, **settings)
+          }
           assert_raises(OpenSSL::SSL::SSLError) { unverified(server.port) }
         end
         serve(certificate, key, weaker) { |server| assert_equal "ok", unverified(server.port) }
@@ -465,7 +506,9 @@ class TlsTest < ServerTest
 
   def test_the_handshake_has_a_limit_of_its_own
     TCPServer.open("127.0.0.1", 0) do |mute|
-      error = error_of(Hecaton::TimeoutError) { client(tls_timeout: 0.2).get("https://127.0.0.1:#{mute.local_address.ip_port}/") }
+      error = error_of(Hecaton::TimeoutError) {
+        client(tls_timeout: 0.2).get("https://127.0.0.1:#{mute.local_address.ip_port}/")
+      }
       assert_equal [:tls, false], [error.phase, error.sent?]
       assert_operator error.elapsed, :>=, 0.2
     end

@@ -36,7 +36,8 @@ class TokenTest < ServerTest
         path = head.split(" ", 3)[1]
         @lock.synchronize { @requested << [path, token, body] }
         sleep 0.3 if path == "/slow"
-        connection.write(path.start_with?("/to/") ? moved(path) : reply(@good.include?(token&.delete_prefix("Bearer "))))
+        connection.write(path.start_with?("/to/") ? moved(path) :
+          reply(@good.include?(token&.delete_prefix("Bearer "))))
       end
     rescue SystemCallError
       nil
@@ -83,7 +84,9 @@ class TokenTest < ServerTest
       code, calls = tokens("a", "b", "right")
       response = client(bearer: code).get("#{server.url}/")
       assert_equal [401, [401, 401], 2], [response.status, response.attempts.map(&:status), calls.size]
-      error = error_of(Hecaton::StatusError) { client(bearer: tokens("a", "b").first, raise_for_status: true).get("#{server.url}/") }
+      error = error_of(Hecaton::StatusError) {
+        client(bearer: tokens("a", "b").first, raise_for_status: true).get("#{server.url}/")
+      }
       assert_equal [401, [401, 401]], [error.status, error.attempts.map(&:status)]
     end
   end
@@ -92,7 +95,9 @@ class TokenTest < ServerTest
     Guarded.run do |server|
       [%w[a a], ["a", nil]].each do |list|
         assert_equal [401], client.get("#{server.url}/", bearer: tokens(*list).first).attempts.map(&:status)
-        strict = error_of(Hecaton::StatusError) { client.get("#{server.url}/", bearer: tokens(*list).first, raise_for_status: true) }
+        strict = error_of(Hecaton::StatusError) {
+          client.get("#{server.url}/", bearer: tokens(*list).first, raise_for_status: true)
+        }
         assert_equal [401], strict.attempts.map(&:status)
       end
       assert_equal 4, server.requested.size
@@ -105,7 +110,9 @@ class TokenTest < ServerTest
         code, calls = tokens("old", "new")
         assert_equal [401, 1], [client.post("#{server.url}/", **body, bearer: code).status, calls.size]
         code, calls = tokens("old", "new")
-        assert_equal([401, 1], [client.all([[:post, "#{server.url}/", body]], bearer: code).first.status, calls.size]) unless body.key?(:multipart)
+        unless body.key?(:multipart)
+          assert_equal([401, 1], [client.all([[:post, "#{server.url}/", body]], bearer: code).first.status, calls.size])
+        end
       end
     end
   end
@@ -114,10 +121,13 @@ class TokenTest < ServerTest
     Guarded.run("new") do |server|
       seen = []
       client = client(bearer: tokens("old", "new").first)
-      value = client.get("#{server.url}/") { |stream| seen << [stream.status, stream.read, stream.attempts.map(&:status)]; :value }
+      value = client.get("#{server.url}/") { |stream|
+        seen << [stream.status, stream.read, stream.attempts.map(&:status)]; :value
+      }
       assert_equal [:value, [[200, "good", [401, 200]]]], [value, seen]
       again = client(bearer: -> { "old" }, raise_for_status: true)
-      assert_equal [401, 401], error_of(Hecaton::StatusError) { again.get("#{server.url}/") { flunk } }.attempts.map(&:status)
+      assert_equal [401, 401],
+        error_of(Hecaton::StatusError) { again.get("#{server.url}/") { flunk } }.attempts.map(&:status)
       assert_equal 401, client(bearer: -> { "old" }).get("#{server.url}/", &:status)
       assert_equal 5, (client(bearer: tokens("old", "new").first).get("#{server.url}/") { break 5 })
       nested = error_of(Hecaton::StatusError) do
@@ -129,7 +139,9 @@ class TokenTest < ServerTest
 
   def test_the_deadline_holds_for_both
     Guarded.run("new") do |server|
-      error = error_of(Hecaton::TimeoutError) { client.get("#{server.url}/slow", bearer: tokens("old", "new").first, timeout: 0.5) }
+      error = error_of(Hecaton::TimeoutError) {
+        client.get("#{server.url}/slow", bearer: tokens("old", "new").first, timeout: 0.5)
+      }
       assert_equal [[401, nil], 2], [error.attempts.map(&:status), server.requested.size]
       assert_operator error.elapsed, :>=, 0.45
       slow = -> { sleep 0.3; "new" }
@@ -144,7 +156,11 @@ class TokenTest < ServerTest
       client = client(bearer: ->(refused) { calls << refused&.status; current = "new" if refused; current })
       seen = []
       client.batch(concurrency: 3) do |batch|
-        5.times { |id| batch.get("#{server.url}/#{id}").on_complete { |outcome| seen << [outcome.status, outcome.attempts.map(&:status).last] } }
+        5.times { |id|
+          batch.get("#{server.url}/#{id}").on_complete { |outcome|
+            seen << [outcome.status, outcome.attempts.map(&:status).last]
+          }
+        }
       end
       assert_equal [[200, 200]] * 5, seen
       assert_operator calls.count(401), :>=, 1
@@ -169,9 +185,10 @@ class TokenTest < ServerTest
     Guarded.run("new") do |other|
       Guarded.run("new") do |server|
         target = "#{server.url}/to/#{other.url}/"
-        requests_made = [->(client) { client.post(target, body: "x") }, ->(client) { client.get(target) { |stream| stream.outcome } },
-                         ->(client) { client.post_all([target], body: "x").first },
-                         ->(client) { error_of(Hecaton::StatusError) { client.get(target, raise_for_status: true) } }]
+        requests_made =
+          [->(client) { client.post(target, body: "x") }, ->(client) { client.get(target) { |stream| stream.outcome } },
+           ->(client) { client.post_all([target], body: "x").first },
+           ->(client) { error_of(Hecaton::StatusError) { client.get(target, raise_for_status: true) } }]
         requests_made.each do |request_once|
           code, calls = tokens("old", "new")
           assert_equal [302, 401], request_once.call(client(bearer: code, redirects: 2)).attempts.map(&:status)
@@ -179,7 +196,8 @@ class TokenTest < ServerTest
         end
         assert_equal [nil] * 4, other.tokens
         code, = tokens("old", "new")
-        assert_equal [302, 401, 302, 200], client(bearer: code, redirects: 2).get("#{server.url}/to//here").attempts.map(&:status)
+        assert_equal [302, 401, 302, 200],
+          client(bearer: code, redirects: 2).get("#{server.url}/to//here").attempts.map(&:status)
       end
     end
   end
@@ -193,19 +211,24 @@ class TokenTest < ServerTest
         request.on_complete { shown << request.inspect << batch.inspect }
       end
       refute_match(/hush/, shown.join)
-      assert_equal ["#<Hecaton::Pending POST>", "#<Hecaton::Batch of 1 requests>", "#<Hecaton::Pending POST: #<Hecaton::Response 200 OK, 4 bytes>>"],
+      assert_equal ["#<Hecaton::Pending POST>", "#<Hecaton::Batch of 1 requests>",
+                    "#<Hecaton::Pending POST: #<Hecaton::Response 200 OK, 4 bytes>>"],
         shown.first(3)
     end
   end
 
   def test_each_of_both_is_reported_once
     Guarded.run("new") do |server|
-      requests_made = [->(client) { client.get("#{server.url}/").attempts }, ->(client) { client.get("#{server.url}/") { |stream| stream.read; stream.attempts } },
+      requests_made = [->(client) { client.get("#{server.url}/").attempts }, ->(client) {
+        client.get("#{server.url}/") { |stream| stream.read; stream.attempts }
+      },
                        ->(client) { client.get_all(["#{server.url}/"]).first.attempts }]
       requests_made.each do |request_once|
         said = StringIO.new
         events = []
-        subscription = Hecaton.subscribe { |event| events << event.payload.values_at("http.response.status_code", "hecaton.attempts") }
+        subscription = Hecaton.subscribe { |event|
+          events << event.payload.values_at("http.response.status_code", "hecaton.attempts")
+        }
         attempts = request_once.call(client(bearer: tokens("old", "new").first, logger: Logger.new(said, level: :info)))
         subscription.unsubscribe
         assert_equal [401, 200], attempts.map(&:status)
@@ -216,7 +239,9 @@ class TokenTest < ServerTest
   end
 
   def test_what_breaks_behind_a_401_lists_both
-    replies = { "/" => ->(request) { request.match?(/ new\r/) ? "HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\nhalf" : Scripted.response(401) } }
+    replies = { "/" => ->(request) {
+      request.match?(/ new\r/) ? "HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\nhalf" : Scripted.response(401)
+    } }
     Scripted.run(replies) do |server|
       client = client(bearer: tokens("old", "new").first, read_timeout: 0.1)
       error = error_of(Hecaton::TimeoutError) { client.get("#{server.url}/") { |stream| stream.read } }
@@ -227,19 +252,24 @@ class TokenTest < ServerTest
   def test_in_a_batch_both_are_reported_and_the_outcome_is_one
     Guarded.run("new") do |server|
       events = []
-      subscription = Hecaton.subscribe("request.hecaton") { |event| events << event.payload["http.response.status_code"] }
+      subscription = Hecaton.subscribe("request.hecaton") { |event|
+        events << event.payload["http.response.status_code"]
+      }
       called = 0
       request = nil
       client.batch do |batch|
         request = batch.post("#{server.url}/", json: 1, bearer: tokens("old", "new").first).on_complete { called += 1 }
       end
       subscription.unsubscribe
-      assert_equal [200, [401, 200], 1, [401, 200]], [request.outcome.status, request.outcome.attempts.map(&:status), called, events]
+      assert_equal [200, [401, 200], 1, [401, 200]],
+        [request.outcome.status, request.outcome.attempts.map(&:status), called, events]
       assert_equal %w[1 1], server.requested.map(&:last)
       strict = client.all([[:get, "#{server.url}/"]], bearer: tokens("old", "bad").first, raise_for_status: true).first
       assert_equal [Hecaton::StatusError, [401, 401]], [strict.class, strict.attempts.map(&:status)]
       heads = []
-      client.batch { |batch| batch.get("#{server.url}/", bearer: tokens("old", "new").first).on_headers { |head| heads << head.status } }
+      client.batch { |batch|
+        batch.get("#{server.url}/", bearer: tokens("old", "new").first).on_headers { |head| heads << head.status }
+      }
       assert_equal [401], heads
     end
   end
@@ -273,7 +303,9 @@ class TokenTest < ServerTest
       client().get("#{server.url}/", **own, bearer: never)
       client(bearer: never, **own).get("#{server.url}/")
       client.batch { |batch| batch.get("#{server.url}/", **own); batch.get("#{server.url}/", bearer: "given") }
-      assert_equal ["own", nil, "Basic dTpw", nil, "Bearer given", "Basic dTpw", "own", "own", "own", "Bearer given"].sort_by(&:to_s), server.tokens.sort_by(&:to_s)
+      assert_equal ["own", nil, "Basic dTpw", nil, "Bearer given", "Basic dTpw", "own", "own", "own", "Bearer given"]
+        .sort_by(&:to_s),
+        server.tokens.sort_by(&:to_s)
       assert_raises(ArgumentError) { client(bearer: never, basic_auth: %w[u p]) }
     end
   end
@@ -295,9 +327,12 @@ class TokenTest < ServerTest
         based = client(bearer: -> { "t" }, base_url: "#{home.url}/v1", redirects: 1)
         urls = ["users", "/", "#{home.url}/x", "//#{home.url.delete_prefix("http://")}/y"]
         assert_equal [200] * 8, urls.map { |url| based.get(url).status } + based.get_all(urls).map(&:status)
-        assert_equal [401] * 3, [based.get("#{other.url}/"), *based.get_all(["#{other.url}/"]), based.get("/to/#{other.url}/")].map(&:status)
+        assert_equal [401] * 3,
+          [based.get("#{other.url}/"), *based.get_all(["#{other.url}/"]), based.get("/to/#{other.url}/")].map(&:status)
         assert_equal [nil], other.tokens.uniq
-        assert_equal [200, 200], [client(bearer: -> { "t" }).get("#{other.url}/"), *client(bearer: -> { "t" }).get_all([other.url])].map(&:status)
+        assert_equal [200, 200],
+          [client(bearer: -> { "t" }).get("#{other.url}/"), *client(bearer: -> { "t" }).get_all([other.url])]
+            .map(&:status)
         assert_raises(ArgumentError) { based.get("http://\0") }
         refute_match(/"t"/, [based, based.instance_variable_get(:@request_builder)].map(&:inspect).join)
       end

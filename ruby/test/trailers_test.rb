@@ -40,7 +40,8 @@ class TrailersTest < ServerTest
   def test_in_a_batch_they_come_with_the_outcome
     heads = []
     client.batch do |batch|
-      batch.get(url("/chunked/3")).on_headers { |head| heads << head.trailers.to_a }.on_body { nil }.on_complete do |outcome|
+      batch.get(url("/chunked/3")).on_headers { |head| heads << head.trailers.to_a }
+        .on_body { nil }.on_complete do |outcome|
         assert_equal "3", outcome.trailers["x-chunks"]
       end
       batch.get(url("/chunked/2")).on_complete { |outcome| assert_equal "2", outcome.trailers["x-chunks"] }

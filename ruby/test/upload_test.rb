@@ -10,7 +10,9 @@ require "zlib"
 
 class UploadTest < ServerTest
   def echo(**options)
-    JSON.parse(client.post(url("/echo"), **options).body).tap { |seen| seen["headers"].each { |field| field[0] = field[0].downcase } }
+    JSON.parse(client.post(url("/echo"), **options).body).tap { |seen|
+      seen["headers"].each { |field| field[0] = field[0].downcase }
+    }
   end
 
   def headers(seen) = seen["headers"].to_h.transform_keys(&:downcase)
@@ -33,14 +35,17 @@ class UploadTest < ServerTest
       end
     end
     assert_raises(StopIteration) { client.post(url("/echo"), body: cut.new) }
-    assert_raises(StopIteration) { client.post(url("/echo"), body: Enumerator.new { |out| out << "piece" and raise StopIteration }) }
+    assert_raises(StopIteration) {
+      client.post(url("/echo"), body: Enumerator.new { |out| out << "piece" and raise StopIteration })
+    }
   end
 
   def test_an_io_with_a_size_is_sent_with_its_length_from_where_it_stands
     file("0123456789") do |file|
       file.pos = 3
       seen = echo(body: file)
-      assert_equal ["3456789", "7", nil], [seen["body"], *headers(seen).values_at("content-length", "transfer-encoding")]
+      assert_equal ["3456789", "7", nil],
+        [seen["body"], *headers(seen).values_at("content-length", "transfer-encoding")]
       assert_equal "0123456789", echo(body: Pathname(file.path))["body"]
     end
     seen = echo(body: StringIO.new("é"))
@@ -68,7 +73,9 @@ class UploadTest < ServerTest
 
   # The kernel reports a wrong size for these files: 0 bytes, or a page.
   def test_files_that_the_kernel_generates_are_sent_in_chunks
-    skip "this system has no /proc" unless File.exist?("/proc/self/status") && File.exist?("/sys/kernel/mm/transparent_hugepage/enabled")
+    unless File.exist?("/proc/self/status") && File.exist?("/sys/kernel/mm/transparent_hugepage/enabled")
+      skip "this system has no /proc"
+    end
     %w[/proc/version /sys/kernel/mm/transparent_hugepage/enabled].each do |path|
       Dir.mktmpdir do |folder|
         File.symlink(path, link = File.join(folder, "link"))
@@ -87,7 +94,9 @@ class UploadTest < ServerTest
     assert_equal "0", headers(echo(headers: { content_length: 0 }))["content-length"]
     error = error_of(ArgumentError) { echo(body: "abc", headers: { "Content-Length" => "5" }) }
     assert_match(/says 5.*has 3 bytes/, error.message)
-    error = error_of(ArgumentError) { client.batch { |batch| batch.post(url("/echo"), body: StringIO.new("abc"), headers: { "Content-Length" => 4 }) } }
+    error = error_of(ArgumentError) {
+      client.batch { |batch| batch.post(url("/echo"), body: StringIO.new("abc"), headers: { "Content-Length" => 4 }) }
+    }
     assert_match(/says 4.*has 3 bytes/, error.message)
     error_of(ArgumentError) { client(headers: { "Content-Length" => "3" }) }
   end
@@ -114,7 +123,9 @@ class UploadTest < ServerTest
     reader.define_singleton_method(:wait_readable) { |seconds = nil| waits << seconds; super(seconds) }
     ended = []
     client.batch(concurrency: 4) do |batch|
-      batch.post(url("/echo"), body: reader, timeout: 60).on_complete { |outcome| ended << JSON.parse(outcome.body)["body"] }
+      batch.post(url("/echo"), body: reader, timeout: 60).on_complete { |outcome|
+        ended << JSON.parse(outcome.body)["body"]
+      }
       others = Array.new(200) { batch.get(url("/r/1")) }
       others.each { |request| request.on_complete { |outcome| ended << outcome.status } }
       others.last.on_complete do
@@ -178,7 +189,8 @@ class UploadTest < ServerTest
     seen = echo(json: { a: [1, nil] })
     assert_equal ['{"a":[1,null]}', "application/json"], [seen["body"], headers(seen)["content-type"]]
     seen = echo(form: { "a b" => "ä&", c: [1, 2] })
-    assert_equal ["a+b=%C3%A4%26&c=1&c=2", "application/x-www-form-urlencoded"], [seen["body"], headers(seen)["content-type"]]
+    assert_equal ["a+b=%C3%A4%26&c=1&c=2", "application/x-www-form-urlencoded"],
+      [seen["body"], headers(seen)["content-type"]]
     seen = echo(json: [], headers: { "content-type" => "application/problem+json" })
     assert_equal ["[]", "application/problem+json"], [seen["body"], headers(seen)["content-type"]]
     seen = echo(json: false)
@@ -194,7 +206,8 @@ class UploadTest < ServerTest
       boundary = request[/boundary=(\h+)\r\n/, 1]
       assert_match(/^content-length: \d+\r$/i, request)
       expected = ["name=\"name\"\r\n\r\nä", "name=\"list\"\r\n\r\n1", "name=\"list\"\r\n\r\n2",
-                  "name=\"upload\"; filename=\"#{File.basename(file.path)}\"\r\nContent-Type: application/octet-stream\r\n\r\n\x00\xFFdata",
+                  "name=\"upload\"; filename=\"#{File.basename(file.path)}\"\r\nContent-Type: " \
+                  "application/octet-stream\r\n\r\n\x00\xFFdata",
                   "name=\"typed\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\nx"]
       expected = expected.map { |part| "--#{boundary}\r\nContent-Disposition: form-data; #{part}\r\n".b }
       assert_equal "#{expected.join}--#{boundary}--\r\n".b, request.split("\r\n\r\n", 2).last
@@ -209,9 +222,12 @@ class UploadTest < ServerTest
   end
 
   def test_multipart_has_the_name_and_the_type_that_an_upload_came_with
-    { { f: Uploaded.new(StringIO.new("abc"), "cat \"1\".png", "image/png") } => ["cat %221%22.png", "image/png"],
-      { f: { "content" => Uploaded.new(StringIO.new("abc"), "a.png", "image/png"), "filename" => "b", "type" => "c/d" } } => ["b", "c/d"],
-      { f: Uploaded.new(StringIO.new("abc"), nil, nil) } => ["RackMultipart1", "application/octet-stream"] }.each do |fields, (name, type)|
+    {
+      { f: Uploaded.new(StringIO.new("abc"), "cat \"1\".png", "image/png") } => ["cat %221%22.png", "image/png"],
+      { f: { "content" => Uploaded.new(StringIO.new("abc"), "a.png", "image/png"),
+             "filename" => "b", "type" => "c/d" } } => ["b", "c/d"],
+      { f: Uploaded.new(StringIO.new("abc"), nil, nil) } => ["RackMultipart1", "application/octet-stream"]
+    }.each do |fields, (name, type)|
       assert_includes echo(multipart: fields)["body"], "filename=\"#{name}\"\r\nContent-Type: #{type}\r\n\r\nabc\r\n"
     end
   end
@@ -264,7 +280,10 @@ class UploadTest < ServerTest
   def test_pieces_that_another_fiber_or_thread_yields_are_sent_or_refused
     elsewhere = {
       fiber: body { |piece| Fiber.new { piece.call("a"); piece.call("b") }.resume; piece.call("c") },
-      thread: body { |piece| Thread.new { Thread.current.report_on_exception = false; piece.call("a") }.join; piece.call("bc") }
+      thread: body { |piece|
+        Thread.new { Thread.current.report_on_exception = false; piece.call("a") }.join
+        piece.call("bc")
+      }
     }
     elsewhere.each do |name, body|
       assert_equal "abc", JSON.parse(client.post(url("/echo"), body: body).body)["body"], name
@@ -329,7 +348,8 @@ class UploadTest < ServerTest
   end
 
   def test_a_file_that_changes_its_size_is_an_error
-    [["longer", 20, /more than the announced 10/], ["shorter", 5, /after 5 of the announced 10/]].each do |_, size, message|
+    [["longer", 20, /more than the announced 10/], ["shorter", 5, /after 5 of the announced 10/]]
+      .each do |_, size, message|
       io = StringIO.new("x" * size)
       io.define_singleton_method(:size) { 10 }
       error = error_of(Hecaton::BodyError) { client.post(url("/echo"), body: io) }
@@ -386,7 +406,11 @@ class UploadTest < ServerTest
     file(content) do |file|
       [file, StringIO.new(content)].each do |io|
         sums = []
-        client.batch { |batch| 5.times { batch.put(url("/upload"), body: io).on_complete { |o| sums << JSON.parse(o.raise_for_status.body)["crc32"] } } }
+        client.batch { |batch|
+          5.times {
+            batch.put(url("/upload"), body: io).on_complete { |o| sums << JSON.parse(o.raise_for_status.body)["crc32"] }
+          }
+        }
         assert_equal [Zlib.crc32(content)] * 5, sums
       end
     end
@@ -406,11 +430,16 @@ class UploadTest < ServerTest
       end
     end
     client.batch(concurrency: 2) do |batch|
-      6.times { |number| batch.post(url("/echo"), body: source.call(number)).on_success { |o| bodies << JSON.parse(o.body)["body"] } }
-      6.times { |number| batch.post(url("/echo"), json: { n: number }).on_success { |o| bodies << JSON.parse(o.body)["body"] } }
+      6.times { |number|
+        batch.post(url("/echo"), body: source.call(number)).on_success { |o| bodies << JSON.parse(o.body)["body"] }
+      }
+      6.times { |number|
+        batch.post(url("/echo"), json: { n: number }).on_success { |o| bodies << JSON.parse(o.body)["body"] }
+      }
       assert_empty threads
     end
-    assert_equal Array.new(6) { |n| "#{n}.0 #{n}.1 #{n}.2 " } + Array.new(6) { |n| "{\"n\":#{n}}" }, bodies.sort_by { |b| [b[0] == "{" ? 1 : 0, b] }
+    assert_equal Array.new(6) { |n| "#{n}.0 #{n}.1 #{n}.2 " } + Array.new(6) { |n| "{\"n\":#{n}}" },
+      bodies.sort_by { |b| [b[0] == "{" ? 1 : 0, b] }
     assert_equal [Thread.current], threads.uniq
   end
 

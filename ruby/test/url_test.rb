@@ -15,7 +15,9 @@ class UrlTest < ServerTest
       end
     end
     ["UTF-16LE", "UTF-16BE", "UTF-32LE"].each do |wide|
-      [client.get(url("/echo/é").encode(wide)), client.get_all([url("/echo/é").encode(wide)]).first].each { |response| assert_equal url("/echo/%C3%A9"), response.url }
+      [client.get(url("/echo/é").encode(wide)), client.get_all([url("/echo/é").encode(wide)]).first].each { |response|
+        assert_equal url("/echo/%C3%A9"), response.url
+      }
       assert_equal url("/r/1"), client.get(url("/r/1").encode(wide)).url
     end
     port = URI(real_server.url).port
@@ -42,16 +44,21 @@ class UrlTest < ServerTest
 
   def test_a_uri_is_a_url
     uri = URI("#{url("/echo")}?a=b")
-    replies = [client.get(uri), client.get(uri, params: { c: 1 }), client(base_url: URI(real_server.url)).get(URI("echo?a=b")),
+    replies = [client.get(uri), client.get(uri, params: { c: 1 }),
+               client(base_url: URI(real_server.url)).get(URI("echo?a=b")),
                *client.get_all([uri]), client.get(uri, &:itself)]
-    assert_equal %w[/echo?a=b /echo?a=b&c=1 /echo?a=b /echo?a=b /echo?a=b], replies.map { |reply| reply.url.delete_prefix(real_server.url) }
+    assert_equal %w[/echo?a=b /echo?a=b&c=1 /echo?a=b /echo?a=b /echo?a=b],
+      replies.map { |reply| reply.url.delete_prefix(real_server.url) }
   end
 
   def test_what_is_no_url_gets_a_sentence
-    { nil => /\AURL is nil: give a String or a URI\z/, "" => /\AURL is empty/, "example.org/x" => /has no scheme: begin it with/,
-      "localhost:80/" => /has no scheme/, "/x" => /has no scheme/, :word => /has no scheme/, "ftp://host/" => /use http or https/,
+    { nil => /\AURL is nil: give a String or a URI\z/,
+      "" => /\AURL is empty/, "example.org/x" => /has no scheme: begin it with/,
+      "localhost:80/" => /has no scheme/, "/x" => /has no scheme/,
+      :word => /has no scheme/, "ftp://host/" => /use http or https/,
       "http:/users" => /has no host: write/, "HTTPS:" => /has no host: write/,
-      "http://" => /URL/, "http://host/\r\nx: 1" => /0x0d/, "http://host/\xFF" => /percent-encode/ }.each do |bad, message|
+      "http://" => /URL/, "http://host/\r\nx: 1" => /0x0d/,
+      "http://host/\xFF" => /percent-encode/ }.each do |bad, message|
       assert_match message, error_of(ArgumentError) { client.get(bad) }.message
     end
     assert_match(/is nil/, error_of(ArgumentError) { client(base_url: real_server.url).get(nil) }.message)
@@ -65,7 +72,11 @@ class UrlTest < ServerTest
     end
     of_client = client(bearer: "client")
     assert_equal basic.("user:pass"), fields(of_client, with.("user:pass"))["authorization"]
-    authorization = ->(**options) { JSON.parse(of_client.get(with.("user:pass"), **options).body)["headers"].select { |name,| name == "Authorization" } }
+    authorization = ->(**options) {
+      JSON.parse(of_client.get(with.("user:pass"), **options).body)["headers"].select { |name,|
+        name == "Authorization"
+      }
+    }
     assert_equal [%w[Authorization own]], authorization.(headers: { "Authorization" => "own" })
     assert_equal [["Authorization", "Bearer own"]], authorization.(bearer: "own")
     assert_empty authorization.(basic_auth: false)
@@ -79,10 +90,13 @@ class UrlTest < ServerTest
     reported = []
     subscription = Hecaton.subscribe { |event| reported << event.payload.inspect }
     shown = ["/status/404", "/fault/reset", "/redirect/302/1", "/r/1"].flat_map do |path|
-      [*client(redirects: 1).get_all([hush.(path)]), *client(base_url: hush.("/")).get_all([path, "http://user:hush@/"])]
+      [*client(redirects: 1).get_all([hush.(path)]),
+       *client(base_url: hush.("/")).get_all([path, "http://user:hush@/"])]
     end
     client(base_url: hush.("/")).batch { |batch| reported << batch.inspect << batch.get("/r/1").inspect }
-    texts = shown.flat_map { |outcome| [outcome.inspect, outcome.url, *outcome.redirects.map(&:url), *(outcome.error&.full_message)] }
+    texts = shown.flat_map { |outcome|
+      [outcome.inspect, outcome.url, *outcome.redirects.map(&:url), *(outcome.error&.full_message)]
+    }
     bad = ["http://user:hush@:0/", "http://user:hush@ho st\0/", "http://us%3Aer:hush@host/", "ftp://user:hush@host/"]
     texts += bad.map { |url| error_of(ArgumentError) { client.get(url) }.full_message(highlight: false) }
     refute_match(/hush|aHVzaA|dXNlcjpodXNo/, (reported + texts).map(&:b).join("\n"))
@@ -93,10 +107,12 @@ class UrlTest < ServerTest
 
   def test_a_redirect_to_another_origin_loses_them
     server do |away|
-      replies = { "/far" => Scripted.response(302, "Location" => "#{away.url}/end"), "/near" => Scripted.response(302, "Location" => "/end") }
+      replies = { "/far" => Scripted.response(302, "Location" => "#{away.url}/end"),
+                  "/near" => Scripted.response(302, "Location" => "/end") }
       Scripted.run(replies) do |home|
         %w[/far /near].each { |path| client(redirects: 1).get(home.url.sub("://", "://user:pass@") + path) }
-        assert_equal [true, true, true], home.requests.map { |request| request.include?("Authorization: Basic dXNlcjpwYXNz") }
+        assert_equal [true, true, true],
+          home.requests.map { |request| request.include?("Authorization: Basic dXNlcjpwYXNz") }
         assert_equal [false], away.requests.map { |request| request.match?(/authorization/i) }
       end
     end
@@ -111,7 +127,8 @@ class UrlTest < ServerTest
       outcomes.map(&:error).compact.each do |error|
         assert_instance_of Hecaton::URLError, error
         assert_kind_of Hecaton::Error, error
-        assert_equal [false, [], [], 0.0, :queue], [error.sent?, error.attempts, error.redirects, error.elapsed, error.phase]
+        assert_equal [false, [], [], 0.0, :queue],
+          [error.sent?, error.attempts, error.redirects, error.elapsed, error.phase]
         refute_match(/hush/, error.full_message + error.url)
       end
       assert_equal "http://host:0/", outcomes[2].error.url

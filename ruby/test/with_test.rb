@@ -3,7 +3,9 @@ require "test_helper"
 require "scripted"
 
 class WithTest < ServerTest
-  def sent(client, **options) = JSON.parse(client.get(url("/echo"), **options).body)["headers"].to_h.transform_keys(&:downcase)
+  def sent(client, **options)
+    JSON.parse(client.get(url("/echo"), **options).body)["headers"].to_h.transform_keys(&:downcase)
+  end
 
   def test_connections_limits_and_counts_are_shared
     own = TestServer.new
@@ -45,7 +47,9 @@ class WithTest < ServerTest
 
   def test_nil_is_the_default
     base = client(retry: { statuses: [503], interval: 0.001 }, redirects: 3, max_body: 1)
-    assert_equal [3, 1], [base, base.with(retry: nil)].map { |each| each.get(url("/status/503"), raise_for_status: false).attempts.size }
+    assert_equal [3, 1], [base, base.with(retry: nil)].map { |each|
+      each.get(url("/status/503"), raise_for_status: false).attempts.size
+    }
   rescue Hecaton::BodyError
     assert_equal 200, base.with(max_body: nil).get(url("/r/1")).status
   end
@@ -82,7 +86,9 @@ class WithTest < ServerTest
   # Whatever the table says of each, Ruby refuses those of connections, and the engine knows the same ones.
   def test_every_setting_is_of_requests_or_of_connections
     base = client
-    refused = Hecaton::Settings::NAMES.select { |name| base.with(name => nil).nil? rescue error_message_of_connections?($!) }
+    refused = Hecaton::Settings::NAMES.select { |name|
+      base.with(name => nil).nil? rescue error_message_of_connections?($!)
+    }
     assert_equal Hecaton::Settings::OF_CONNECTIONS, refused
   end
 

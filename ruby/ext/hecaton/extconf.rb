@@ -12,7 +12,8 @@ module Machine
   PACKAGES = "Debian: apt-get install ruby-dev gcc make libclang-dev; Alpine: apk add ruby-dev build-base clang-dev; " \
              "Fedora: dnf install ruby-devel gcc make clang-devel; macOS: xcode-select --install".freeze
   # Where the crate that looks for it does.
-  CLANG = %w[/usr/lib*/*/* /usr/lib*/* /usr/lib* /usr/local/llvm*/lib* /usr/local/lib*/*/* /usr/local/lib*/* /usr/local/lib*].freeze
+  CLANG = %w[/usr/lib*/*/* /usr/lib*/* /usr/lib* /usr/local/llvm*/lib*
+             /usr/local/lib*/*/* /usr/local/lib*/* /usr/local/lib*].freeze
 
   module_function
 
@@ -24,22 +25,37 @@ module Machine
     version = Open3.capture2e("rustc", "--version").first[/\Arustc (\d+\.\d+\.\d+)/, 1]
     return "Rust does not work: `rustc --version` does not print its version" unless version
 
-    "Rust #{version} is too old: #{RUST} or newer is needed (rustup update)" if Gem::Version.new(version) < Gem::Version.new(RUST)
+    if Gem::Version.new(version) < Gem::Version.new(RUST)
+      "Rust #{version} is too old: #{RUST} or newer is needed (rustup update)"
+    end
   end
 
-  def linker = ("a C compiler is missing, by which Rust links (cc)" unless found?("cc") || ENV["RUSTFLAGS"].to_s.include?("linker"))
+  def linker
+    return if found?("cc") || ENV["RUSTFLAGS"].to_s.include?("linker")
+
+    "a C compiler is missing, by which Rust links (cc)"
+  end
+
   def make = ("make is missing, by which RubyGems installs what was compiled" unless found?(ENV["MAKE"] || "make"))
-  def headers = ("Ruby's headers are missing (ruby.h)" unless File.exist?(File.join(RbConfig::CONFIG["rubyhdrdir"], "ruby.h")))
+
+  def headers
+    "Ruby's headers are missing (ruby.h)" unless File.exist?(File.join(RbConfig::CONFIG["rubyhdrdir"], "ruby.h"))
+  end
 
   # Elsewhere than on Linux, and where these variables are set, the crate itself reports what it does not find.
   def clang
-    return unless RUBY_PLATFORM.include?("linux") && ENV.values_at("LIBCLANG_PATH", "LLVM_CONFIG_PATH", "LD_LIBRARY_PATH").none?
+    return unless RUBY_PLATFORM.include?("linux") &&
+                  ENV.values_at("LIBCLANG_PATH", "LLVM_CONFIG_PATH", "LD_LIBRARY_PATH").none?
 
-    "libclang is missing, which reads Ruby's headers" unless found?("llvm-config") || Dir[*CLANG.map { |folder| "#{folder}/libclang{,-*}.so*" }].any?
+    unless found?("llvm-config") || Dir[*CLANG.map { |folder| "#{folder}/libclang{,-*}.so*" }].any?
+      "libclang is missing, which reads Ruby's headers"
+    end
   end
 
   def found?(command)
-    ENV["PATH"].to_s.split(File::PATH_SEPARATOR).any? { |folder| File.executable?(File.join(folder, command.split.first)) }
+    ENV["PATH"].to_s.split(File::PATH_SEPARATOR).any? { |folder|
+      File.executable?(File.join(folder, command.split.first))
+    }
   end
 end
 

@@ -369,7 +369,8 @@ module Hecaton
       request.call_back if @reported == at + ENDED
     end
 
-    # Nil: the request is sent once more. Most outcomes are a Response, which costs less to see than that it is no Error.
+    # Nil: the request is sent once more. Most outcomes are a Response, which costs less to see than that it is no
+    # Error.
     def count(outcome)
       return @responses += 1 if outcome.instance_of?(Response)
       return if outcome.nil?
@@ -401,7 +402,9 @@ module Hecaton
       Thread.handle_interrupt(Object => :never) do
         queued, started = @native.clear(@ended)
         queued += @deferral.clear
-        ends = @ended.drop(@reported).each_slice(ENDED).map { |request, *values| [request, builder_of(request).outcome(*values, request.strict)] }
+        ends = @ended.drop(@reported).each_slice(ENDED).map { |request, *values|
+          [request, builder_of(request).outcome(*values, request.strict)]
+        }
         @aborts += 1
         @ended = [] # Not cleared: `hand_on` may be reading it.
         forget

@@ -136,7 +136,8 @@ module Hecaton
       else
         return versions.first if versions.one?
 
-        raise ArgumentError, "http: #{value.inspect} is not supported: use [\"3\", \"2\", \"1.1\"], [\"2\", \"1.1\"] or one version"
+        raise ArgumentError,
+          "http: #{value.inspect} is not supported: use [\"3\", \"2\", \"1.1\"], [\"2\", \"1.1\"] or one version"
       end
     end
 
@@ -160,8 +161,9 @@ module Hecaton
       return if value.nil?
 
       if value.respond_to?(:call)
-        raise ArgumentError, "allow_address: a #{value.class} cannot be called, for requests run outside of Ruby's lock: " \
-                             "give :public, networks, or { allow: …, deny: … }"
+        raise ArgumentError,
+          "allow_address: a #{value.class} cannot be called, for requests run outside of Ruby's lock: " \
+          "give :public, networks, or { allow: …, deny: … }"
       end
       rule = value.is_a?(Hash) ? value : { allow: value }
       unknown = rule.keys - %i[allow deny]
@@ -195,7 +197,8 @@ module Hecaton
       return if value.nil?
       return value.to_f if value.is_a?(Numeric) && value.real? && value.to_f.finite? && value >= 0
 
-      hint = value.is_a?(Hash) ? "one number (a Hash of several limits is for a client: Client.new and with)" : "a number of at least 0"
+      hint = value.is_a?(Hash) ? "one number (a Hash of several limits is for a client: Client.new and with)" :
+        "a number of at least 0"
       raise ArgumentError, "#{name}: #{value.inspect} is not a #{what}: give #{hint}"
     end
 
@@ -205,19 +208,25 @@ module Hecaton
 
       Array(list.is_a?(Range) ? [list] : list).flat_map do |status|
         next [status] if status.is_a?(Integer) && status.between?(0, 999)
-        next status.to_a if status.is_a?(Range) && [status.begin, status.end].all? { |edge| edge.is_a?(Integer) && edge.between?(0, 999) }
+        next status.to_a if status.is_a?(Range) &&
+                            [status.begin, status.end].all? { |edge| edge.is_a?(Integer) && edge.between?(0, 999) }
 
-        raise ArgumentError, "retry: statuses has #{status.inspect}: give statuses and Ranges of them, such as [429, 500..599]"
+        raise ArgumentError,
+          "retry: statuses has #{status.inspect}: give statuses and Ranges of them, such as [429, 500..599]"
       end
     end
 
     # The URL; ArgumentError if it has no scheme. Anything with an @ may hold a password, and is not shown.
     private_class_method def self.absolute(value, url)
       return url if url.match?(%r{://|\A\s*https?:}i)
-      raise ArgumentError, "base_url is of class #{value.class}: give a String or a URI" unless value.is_a?(String) || value.respond_to?(:scheme)
+      unless value.is_a?(String) || value.respond_to?(:scheme)
+        raise ArgumentError, "base_url is of class #{value.class}: give a String or a URI"
+      end
 
       shown = url.include?("@") ? "base_url" : "base_url #{url.inspect}"
-      raise ArgumentError, "#{shown} has no scheme and host: give one such as \"https://api.example.org/v1\"" if url.match?(%r{\A\s*(?:[/.?#]|\z)}) || url.include?("@")
+      if url.match?(%r{\A\s*(?:[/.?#]|\z)}) || url.include?("@")
+        raise ArgumentError, "#{shown} has no scheme and host: give one such as \"https://api.example.org/v1\""
+      end
 
       raise ArgumentError, "#{shown} has no scheme; did you mean #{"http://#{url}".inspect}?"
     end
@@ -254,9 +263,12 @@ module Hecaton
       log = RequestLog.for(given[:logger], public_headers || [])
       base = Client.base(given[:base_url])
       @response_builder = ResponseBuilder.new(**given.slice(:on_deprecation, :raise_for_status, :max_body), log: log)
-      @request_builder = RequestBuilder.new(**given.slice(:headers, :basic_auth, :bearer, :digest_auth, :app_name, :app_env, :user_agent, :decode, :decode_always, :redirects),
-        predicate: RetryPredicate.block(given[:retry]), base: base, log: log, timeout: @timeout, public_headers: public_headers,
-        response_builder: @response_builder)
+      @request_builder = RequestBuilder.new(
+        **given.slice(:headers, :basic_auth, :bearer, :digest_auth, :app_name, :app_env, :user_agent, :decode,
+          :decode_always, :redirects),
+        predicate: RetryPredicate.block(given[:retry]), base: base, log: log, timeout: @timeout,
+        public_headers: public_headers, response_builder: @response_builder
+      )
       @features = Features.of(*given.values_at(:features, :max_body, :raise_for_status))
       @bare = @request_builder.plain?
       @plain = @bare && @features.nil?

@@ -15,7 +15,9 @@ module Hecaton
     # The body that these options of a request make, and its type if that is known.
     def given(options)
       body, json, form, multipart = options[:body], options[:json], options[:form], options[:multipart]
-      return body.nil? ? NOTHING : [body, nil] if (body.nil? || body.instance_of?(String)) && json.nil? && form.nil? && multipart.nil?
+      if (body.nil? || body.instance_of?(String)) && json.nil? && form.nil? && multipart.nil?
+        return body.nil? ? NOTHING : [body, nil]
+      end
 
       registered(body, options[:headers]) || of(body, json, form, multipart)
     end
@@ -30,7 +32,8 @@ module Hecaton
         [URI.encode_www_form(named(:form, RequestBuilder.pairs(:form, form))), FORM_TYPE]
       elsif !multipart.nil?
         boundary = Random.urandom(16).unpack1("H*")
-        [upload(parts(RequestBuilder.pairs(:multipart, multipart), boundary)), "multipart/form-data; boundary=#{boundary}"]
+        [upload(parts(RequestBuilder.pairs(:multipart, multipart), boundary)),
+         "multipart/form-data; boundary=#{boundary}"]
       else
         [plain(body), nil]
       end
@@ -47,7 +50,8 @@ module Hecaton
     # Returns [text, nil]: the body as the encoder that is registered for its Content-Type makes it (see MIME). Returns
     # nil if there is no such encoder, or the body is no value to encode.
     private_class_method def registered(body, headers)
-      return if body.nil? || body.respond_to?(:to_str) || body.respond_to?(:read) || (body.respond_to?(:each) && !body.is_a?(Hash))
+      return if body.nil? || body.respond_to?(:to_str) ||
+                body.respond_to?(:read) || (body.respond_to?(:each) && !body.is_a?(Hash))
 
       type = Request.fields(headers).find { |name, _| name.casecmp?("content-type") }&.last
       encode = type && MIME[type]&.encode
@@ -89,7 +93,8 @@ module Hecaton
 
       raise ArgumentError, "body is a Hash: send it as JSON with json:, or as a form with form:" if body.is_a?(Hash)
 
-      raise ArgumentError, "body is #{body.class}: give a String, an IO, a Pathname, or an object whose each yields Strings"
+      raise ArgumentError,
+        "body is #{body.class}: give a String, an IO, a Pathname, or an object whose each yields Strings"
     end
 
     # Names and values of a form, or of the parameters of a URL; keyword is :form or :params. Nested names are written
@@ -97,10 +102,12 @@ module Hecaton
     # repeats its name.
     def named(keyword, pairs)
       pairs.flat_map do |name, value|
-        plain = !value.is_a?(Hash) && !(value.is_a?(Array) && value.any? { |each| each.is_a?(Hash) || each.is_a?(Array) })
+        plain = !value.is_a?(Hash) &&
+                !(value.is_a?(Array) && value.any? { |each| each.is_a?(Hash) || each.is_a?(Array) })
         next nested(keyword, name, value) unless plain
 
-        value.is_a?(Array) ? value.each { |each| RequestBuilder.plain(keyword, name, each) } : RequestBuilder.plain(keyword, name, value)
+        value.is_a?(Array) ? value.each { |each| RequestBuilder.plain(keyword, name, each) } :
+          RequestBuilder.plain(keyword, name, value)
         [[name, value]]
       end
     end
@@ -133,14 +140,18 @@ module Hecaton
 
     # The head of a part, and its content.
     private_class_method def part(name, value)
-      value = value.is_a?(Hash) ? value.transform_keys { |key| key.is_a?(String) ? key.to_sym : key } : { content: value }
+      value = value.is_a?(Hash) ? value.transform_keys { |key| key.is_a?(String) ? key.to_sym : key } :
+        { content: value }
       unknown = value.keys - %i[content filename type]
       raise ArgumentError,
         "multipart: #{unknown.join(", ")} is unknown: there are content, filename, type" unless unknown.empty?
 
-      content = value.fetch(:content) { raise ArgumentError, "multipart: #{name.inspect} has no content: give it as content" }
+      content = value.fetch(:content) {
+        raise ArgumentError, "multipart: #{name.inspect} has no content: give it as content"
+      }
       unless content.respond_to?(:read)
-        return [head(name, value[:filename], value[:type]), RequestBuilder.bytes(RequestBuilder.plain(:multipart, name, content).to_s)]
+        return [head(name, value[:filename], value[:type]),
+                RequestBuilder.bytes(RequestBuilder.plain(:multipart, name, content).to_s)]
       end
 
       [head(name, value[:filename] || filename(content), value[:type] || uploaded(content, :content_type)), content]

@@ -80,7 +80,9 @@ module Hecaton
       text += "; Domain=#{domain}" unless fields["host_only"]
       text += "; Secure" if fields["secure"]
       text += "; HttpOnly" if fields["http_only"]
-      text += "; Expires=#{Time.at(Integer(fields["expires"])).utc.strftime("%a, %d %b %Y %H:%M:%S GMT")}" if fields["expires"]
+      if fields["expires"]
+        text += "; Expires=#{Time.at(Integer(fields["expires"])).utc.strftime("%a, %d %b %Y %H:%M:%S GMT")}"
+      end
       # Set as if it came over https: over http it could not replace a secure cookie of its name.
       set(text, "https://#{domain}/")
     end

@@ -8,14 +8,15 @@ module Hecaton
 
     # Symbol: :queue, :resolve, :connect, :tls, :send, :first_byte, :read, or :total for the total deadline.
     attr_reader :phase
-    # Symbol: a finer reason than class and phase, such as :certificate_expired; nil if none is known. The page on errors
-    # lists all of them.
+    # Symbol: a finer reason than class and phase, such as :certificate_expired; nil if none is known. The page on
+    # errors lists all of them.
     attr_reader :reason
     # String: the URL without credentials and query.
     attr_reader :url
 
     # As a test makes one: what is known of it, with times in seconds.
-    def initialize(message = nil, phase: nil, reason: nil, sent: false, url: nil, redirects: [], attempts: [], elapsed: 0.0, cause: nil)
+    def initialize(message = nil, phase: nil, reason: nil, sent: false,
+      url: nil, redirects: [], attempts: [], elapsed: 0.0, cause: nil)
       super(message)
       @phase = phase
       @reason = reason
@@ -187,7 +188,8 @@ module Hecaton
       about = ["status #{response.status}", response.content_type&.slice(0, 100), "#{response.body.bytesize} bytes",
                [response.http_method, facts[:url]&.slice(0, 500)].compact.join(" ")]
       excerpt = StatusError.excerpt(response.body)
-      super("the body is not JSON (#{about.compact.reject(&:empty?).join(", ")})#{": #{excerpt}" unless excerpt.empty?}", **facts)
+      known = about.compact.reject(&:empty?).join(", ")
+      super("the body is not JSON (#{known})#{": #{excerpt}" unless excerpt.empty?}", **facts)
       @response = response
     end
   end

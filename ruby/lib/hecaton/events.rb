@@ -111,7 +111,8 @@ module Hecaton
         @subscriptions.each do |subscription|
           subscription.call(event)
         rescue StandardError => error
-          warn "hecaton: a subscriber of #{event.name} raised #{error.class}: #{error.message} (#{error.backtrace&.first})"
+          where = error.backtrace&.first
+          warn "hecaton: a subscriber of #{event.name} raised #{error.class}: #{error.message} (#{where})"
         end
       end
 
@@ -137,7 +138,9 @@ module Hecaton
       end
 
       # The outcome's error is that of the last attempt. The errors of the others are not known.
-      def failure(outcome, attempt) = attempt.equal?(outcome.attempts.last) && outcome.error ? outcome.error.class.name : "_OTHER"
+      def failure(outcome, attempt)
+        attempt.equal?(outcome.attempts.last) && outcome.error ? outcome.error.class.name : "_OTHER"
+      end
 
       def common(method, status, attempt)
         payload = {}

@@ -51,7 +51,9 @@ module Hecaton
       @max_body = max_body
       @strict = strict
       @before_request, @respond, @before_attempt, @after =
-        METHODS.map { |name| list.map { |feature| feature.respond_to?(name) }.then { |known| known.freeze if known.any? } }
+        METHODS.map { |name|
+          list.map { |feature| feature.respond_to?(name) }.then { |known| known.freeze if known.any? }
+        }
     end
 
     # Whether any of the features observes each attempt.
@@ -173,7 +175,9 @@ module Hecaton
         "before_attempt can change headers alone: use before_request" unless before.same_but_headers?(after)
 
       old, new = [before, after].map { |request| request.headers.group_by(&:first) }
-      (old.keys | new.keys).reject { |name| old[name] == new[name] }.flat_map { |name| new[name]&.flatten(1) || [name, nil] }
+      (old.keys | new.keys).reject { |name| old[name] == new[name] }.flat_map { |name|
+        new[name]&.flatten(1) || [name, nil]
+      }
     end
 
     private

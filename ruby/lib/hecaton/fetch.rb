@@ -40,7 +40,9 @@ module Hecaton
       raise ArgumentError,
         "urls: give a path, or anything with each; not a #{urls.class}" if streamed && !urls.respond_to?(:each)
 
-      arguments = [streamed ? "-" : urls.to_s, "--into", into.to_s, *options.flat_map { |name, value| Fetch.flag(name, value) }]
+      arguments = [streamed ? "-" : urls.to_s, "--into", into.to_s, *options.flat_map { |name, value|
+        Fetch.flag(name, value)
+      }]
       arguments.push("--format", "jsonl") if streamed
       arguments << "--quiet" unless progress
       Fetch.work(arguments, streamed ? urls : [], progress)
@@ -83,7 +85,9 @@ module Hecaton
     # For itself: the command and its verb.
     def self.command
       name = ENV.fetch("HECATON_BINARY", "hecaton")
-      folders = name.include?("/") ? [""] : ENV.fetch("PATH", "").split(File::PATH_SEPARATOR).map { |folder| "#{folder}/" }
+      folders = name.include?("/") ? [""] : ENV.fetch("PATH", "").split(File::PATH_SEPARATOR).map { |folder|
+        "#{folder}/"
+      }
       path = folders.map { |folder| folder + name }.find { |file| File.file?(file) && File.executable?(file) }
       raise Error, "the command #{name} was not found: put it into PATH, or name it in HECATON_BINARY" unless path
 
@@ -136,7 +140,9 @@ module Hecaton
     # For itself: a line of JSON for each input.
     def self.hand_over(inputs, pipe)
       inputs.each do |input|
-        raise ArgumentError, "urls: yields a #{input.class}; give Strings, or Hashes of columns" unless input.is_a?(Hash) || input.respond_to?(:to_s)
+        unless input.is_a?(Hash) || input.respond_to?(:to_s)
+          raise ArgumentError, "urls: yields a #{input.class}; give Strings, or Hashes of columns"
+        end
 
         pipe.puts(JSON.generate(input.is_a?(Hash) ? input : input.to_s))
       end

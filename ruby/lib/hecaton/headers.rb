@@ -49,8 +49,8 @@ module Hecaton
       self
     end
 
-    # The value of a field as a String, nil when it is absent. It is in UTF-8 if it is valid, else in ASCII-8BIT. Repeats are joined with ", " as
-    # RFC 9110 §5.2 allows; for Set-Cookie, where it does not, use get_all.
+    # The value of a field as a String, nil when it is absent. It is in UTF-8 if it is valid, else in ASCII-8BIT.
+    # Repeats are joined with ", " as RFC 9110 §5.2 allows; for Set-Cookie, where it does not, use get_all.
     def [](name)
       values = get_all(name)
       Headers.join(values) unless values.empty?
@@ -66,7 +66,8 @@ module Hecaton
     def fetch(name, *default)
       raise ArgumentError, "fetch takes a name and one default" if default.size > 1
 
-      self[name] || (block_given? ? yield(name) : default.fetch(0) { raise KeyError, "there is no field #{name.inspect}" })
+      self[name] ||
+        (block_given? ? yield(name) : default.fetch(0) { raise KeyError, "there is no field #{name.inspect}" })
     end
 
     # Whether the field is there.

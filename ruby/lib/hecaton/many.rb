@@ -2,7 +2,8 @@
 module Hecaton
   # Included by Client. Arguments of all three:
   #
-  # concurrency:: how many requests are in flight at once, at least 1. Default: the client's, which Client.new sets (200).
+  # concurrency:: how many requests are in flight at once, at least 1. Default: the client's, which Client.new sets
+  #   (200).
   # per_origin:: at most this many of them to one origin (scheme, host and port of the request's own URL). Default none.
   #   Origins take turns, and one whose limit is reached holds up no other.
   # rate:: at most this many requests a second to one origin, at least 0.00001 (0.5 is one in two seconds). Default

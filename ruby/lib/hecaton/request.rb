@@ -64,7 +64,10 @@ module Hecaton
 
     # Headers: those of the request. In a feature the client's headers are included, if they may go to this URL. The
     # engine's own (Host, User-Agent, Accept, a jar's Cookie and the like) are known only in before_attempt.
-    def headers = @headers ||= @builder ? @builder.headers_of(self) : Headers.new(Request.fields(given[:headers]).reject { |_, value| value.nil? })
+    def headers
+      @headers ||= @builder ? @builder.headers_of(self) :
+        Headers.new(Request.fields(given[:headers]).reject { |_, value| value.nil? })
+    end
 
     # String: the body as it is sent, encoded from json, form or multipart; nil for none. A body that is read while it
     # is sent (an IO, a file, what has each) is a BodySource.
@@ -207,7 +210,8 @@ module Hecaton
 
     # For RequestBuilder: raises ArgumentError for options that are no Hash.
     def self.refuse_options(given)
-      raise ArgumentError, "the options are of class #{given.class}: give keywords, such as params:, json:, form: or body:"
+      raise ArgumentError,
+        "the options are of class #{given.class}: give keywords, such as params:, json:, form: or body:"
     end
 
     OF_MANY = %i[concurrency per_origin rate].freeze
@@ -229,7 +233,9 @@ module Hecaton
       return "#{own} get_all, all and batch have it, not a request" unless own.empty?
 
       of_client = Suggestion.like(name.to_s, Settings::NAMES)
-      return "; did you mean #{of_client}? That is a setting of the client, not of a request: #{where(of_client)}" if of_client
+      if of_client
+        return "; did you mean #{of_client}? That is a setting of the client, not of a request: #{where(of_client)}"
+      end
 
       "; a Hash of parameters is params:, and one of data is json: or form: #{all}"
     end

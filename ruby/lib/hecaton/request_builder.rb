@@ -7,7 +7,8 @@ module Hecaton
     RESERVED = /[^A-Za-z0-9\-._~]/n
     # The steps that an option of a request needs beside its value, as bits. A request costs only those of its options.
     # Clients and batches look at TIMEOUT, BEARER, QUEUE and CLIENT.
-    HEADERS, TIMEOUT, STRICT, BODY, REDIRECTS, PARAMS, ENCODED, CREDENTIALS, BEARER, OTHERS = Array.new(10) { |bit| 1 << bit }
+    HEADERS, TIMEOUT, STRICT, BODY, REDIRECTS, PARAMS, ENCODED, CREDENTIALS, BEARER, OTHERS =
+      Array.new(10) { |bit| 1 << bit }
     # For batches: the position of a request in the queue.
     QUEUE = 1 << 10
     # For batches: a client of the request's own.
@@ -26,8 +27,8 @@ module Hecaton
     # Those of a request of a batch.
     QUEUED = { **NEEDS, queue: QUEUE, client: CLIENT }.freeze
     NO_VALUES = [].freeze
-    private_constant :RESERVED, :HEADERS, :STRICT, :BODY, :REDIRECTS, :PARAMS, :ENCODED, :CONTENT, :FIELDS, :CREDENTIALS,
-      :OTHERS, :RARE, :NO_VALUES
+    private_constant :RESERVED, :HEADERS, :STRICT, :BODY, :REDIRECTS, :PARAMS, :ENCODED, :CONTENT, :FIELDS,
+      :CREDENTIALS, :OTHERS, :RARE, :NO_VALUES
 
     # For the engine: the client's headers, [name, value, name, value].
     attr_reader :headers
@@ -51,8 +52,9 @@ module Hecaton
     attr_reader :login
 
     # The client's defaults; Client.new documents each.
-    def initialize(headers: nil, basic_auth: nil, bearer: nil, digest_auth: nil, app_name: nil, app_env: nil, user_agent: nil,
-      decode: nil, decode_always: nil, redirects: nil, predicate: nil, base: nil, log: nil, timeout: nil, public_headers: nil, response_builder: nil)
+    def initialize(headers: nil, basic_auth: nil, bearer: nil, digest_auth: nil, app_name: nil, app_env: nil,
+      user_agent: nil, decode: nil, decode_always: nil, redirects: nil, predicate: nil, base: nil, log: nil,
+      timeout: nil, public_headers: nil, response_builder: nil)
       code = bearer if bearer.respond_to?(:call)
       credentials = { headers: headers, basic_auth: basic_auth, bearer: bearer, digest_auth: digest_auth }
       own = fields(credentials, nil).to_a.each_slice(2).to_a
@@ -62,9 +64,8 @@ module Hecaton
       @timeout = timeout
       @redirects = RequestBuilder.redirects(redirects)
       @token_source = TokenSource.new(code, base) if code && !Token.named?(own)
-      app = [["X-App-Name", label(:app_name, app_name)], ["X-App-Env", label(:app_env, app_env)]].select do |name, value|
-        value && own.none? { |other, _| other.casecmp?(name) }
-      end
+      app = [["X-App-Name", label(:app_name, app_name)], ["X-App-Env", label(:app_env, app_env)]]
+      app.select! { |name, value| value && own.none? { |other, _| other.casecmp?(name) } }
       fields = app.map { |name, value| [name, value.to_s] } + own.reject { |_, value| value.nil? }
       @headers = fields.flatten(1).freeze
       @login = RequestBuilder.login(digest_auth)
@@ -72,13 +73,14 @@ module Hecaton
       @response_builder = response_builder
       @content_type = fields.find { |name, _| name.casecmp?("content-type") }&.last
       @decode_always = decode_always
-      @implied = { "user-agent" => user_agent || app_name&.to_s, "accept-encoding" => ("*" unless decode == false) }.freeze
+      @implied = { "user-agent" => user_agent || app_name&.to_s,
+                   "accept-encoding" => ("*" unless decode == false) }.freeze
     end
 
-    # The options of a request as the engine takes them: an Array of headers ([name, value, name, value]), body (a String
-    # or a BodySource) and timeout (a Float). Each is nil if the request has none. A Hash of rare options may follow.
-    # needs is what RequestBuilder.needs returned of the options. request is the Request that has them, nil for none.
-    # strict is its raise_for_status.
+    # The options of a request as the engine takes them: an Array of headers ([name, value, name, value]), body (a
+    # String or a BodySource) and timeout (a Float). Each is nil if the request has none. A Hash of rare options may
+    # follow. needs is what RequestBuilder.needs returned of the options. request is the Request that has them, nil for
+    # none. strict is its raise_for_status.
     def build(http_method, url, given, needs, request, strict)
       body, type = request ? request.content : Content.given(given) unless needs & CONTENT == 0
       headers = fields(given, type) unless needs & FIELDS == 0
@@ -163,7 +165,9 @@ module Hecaton
 
     # Returns a value that can be sent as text; raises ArgumentError for one whose text would only be its inspect.
     def self.plain(name, key, value)
-      return value unless value.is_a?(Enumerable) ? !value.is_a?(Range) : value.respond_to?(:read) && !BodySource.pathname?(value)
+      unless value.is_a?(Enumerable) ? !value.is_a?(Range) : value.respond_to?(:read) && !BodySource.pathname?(value)
+        return value
+      end
 
       nested = "nested, " if value.is_a?(Hash) || value.is_a?(Array)
       raise ArgumentError,
@@ -179,7 +183,9 @@ module Hecaton
         next flat.push(name, values) if values.instance_of?(String) # The plain case.
 
         values = values.is_a?(Array) ? values : [*plain(:headers, name, values)]
-        values.empty? ? flat.push(name, nil) : values.each { |value| flat.push(name, plain(:headers, name, value).to_s) }
+        values.empty? ? flat.push(name, nil) : values.each { |value|
+          flat.push(name, plain(:headers, name, value).to_s)
+        }
       end
       flat
     end
@@ -305,7 +311,9 @@ module Hecaton
 
     # RFC 6750 §2.1, and whatever else is printable: there are tokens with a bar or a colon.
     def bearer_token(token)
-      raise ArgumentError, "bearer is of class #{token.class}: give a String, or code that returns one" unless token.is_a?(String)
+      unless token.is_a?(String)
+        raise ArgumentError, "bearer is of class #{token.class}: give a String, or code that returns one"
+      end
 
       raise ArgumentError,
         "bearer is not a token: use printable ASCII without spaces" unless token.b.match?(/\A[!-~]+\z/n)

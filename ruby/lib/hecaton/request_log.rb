@@ -12,8 +12,8 @@ module Hecaton
     # Array of String: names of headers whose values the log shows beside those of public ones, in lower case. They
     # can hold a secret only inside a URL.
     SHOWN = %w[
-      accept-ranges age allow content-length content-location date deprecation etag expires host keep-alive last-modified link location
-      refresh retry-after server sunset trailer transfer-encoding upgrade vary via
+      accept-ranges age allow content-length content-location date deprecation etag expires host keep-alive
+      last-modified link location refresh retry-after server sunset trailer transfer-encoding upgrade vary via
     ].freeze
     HIDDEN = "[hidden]".freeze
     LOGIN = %r{\A(\s*(?:[a-z][a-z0-9+.-]*:[/\\]*|[/\\]{2,}))[^/\\]*@}i
@@ -52,9 +52,11 @@ module Hecaton
 
     # "GET http://host/path 200 in 12.3 ms, 1 attempt".
     def self.line(method, outcome)
-      ended = outcome.response ? outcome.response.status : "#{outcome.class.name.delete_prefix("Hecaton::")} (#{outcome.phase})"
+      ended = outcome.response ? outcome.response.status :
+        "#{outcome.class.name.delete_prefix("Hecaton::")} (#{outcome.phase})"
       redirects = outcome.redirects
-      line = +"#{method} #{url((redirects.first || outcome).url)} #{ended} in #{format("%.1f", outcome.elapsed * 1000)} ms, #{count(outcome.attempts, "attempt")}"
+      line = +"#{method} #{url((redirects.first || outcome).url)} #{ended} in "
+      line << format("%.1f ms, ", outcome.elapsed * 1000) << count(outcome.attempts, "attempt")
       line << ", #{count(redirects, "redirect")} to #{url(outcome.url)}" if redirects.any?
       line << ": #{outcome.message.gsub(/[[:cntrl:]]+/, " ")}" unless outcome.response
       line
@@ -81,7 +83,8 @@ module Hecaton
 
     def lines(sign, fields)
       fields.map do |name, value|
-        shown = !shown?(name) ? HIDDEN : value.to_s.scrub.gsub(%r{//[^/\s]*@}, "//").gsub(/([?#])[^>"]*/, "\\1#{HIDDEN}")
+        shown = !shown?(name) ? HIDDEN :
+          value.to_s.scrub.gsub(%r{//[^/\s]*@}, "//").gsub(/([?#])[^>"]*/, "\\1#{HIDDEN}")
         "#{sign} #{name}: #{shown}".gsub(/[[:cntrl:]]/, " ")
       end
     end

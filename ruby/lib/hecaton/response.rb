@@ -17,7 +17,8 @@ module Hecaton
 
     # By hand, for tests: Hecaton::Response.new(status: 200, headers: {"etag" => "x"}, body: "…"). nil is none.
     # ArgumentError for what no response has.
-    def initialize(status:, headers: {}, body: "", url: nil, redirects: [], attempts: [], elapsed: 0.0, http_method: nil,
+    def initialize(status:, headers: {}, body: "", url: nil,
+      redirects: [], attempts: [], elapsed: 0.0, http_method: nil,
       trailers: {})
       raise ArgumentError, "status is #{status.inspect}: give an Integer" unless status.is_a?(Integer)
       raise ArgumentError, "body is of class #{body.class}: give a String" unless body.nil? || body.is_a?(String)
@@ -63,7 +64,8 @@ module Hecaton
     def parse(type = nil)
       mime = MIME[type || headers.get_all("content-type").first]
       unless mime&.decode
-        raise ArgumentError, "the type #{(type || content_type).inspect} is not known: use one of #{MIME.names.join(", ")}, or Hecaton::MIME.register"
+        raise ArgumentError, "the type #{(type || content_type).inspect} is not known: " \
+          "use one of #{MIME.names.join(", ")}, or Hecaton::MIME.register"
       end
 
       mime.decode.call(body)
@@ -121,7 +123,10 @@ module Hecaton
     def hash = [status, headers, body].hash
 
     # Without URL, headers and body, which may be secret.
-    def inspect = "#<Hecaton::Response #{[status, reason].compact.join(" ")}, #{[content_type, "#{body.bytesize} bytes"].compact.join(", ")}>"
+    def inspect
+      content = [content_type, "#{body.bytesize} bytes"].compact.join(", ")
+      "#<Hecaton::Response #{[status, reason].compact.join(" ")}, #{content}>"
+    end
 
     # For pattern matching: `in {status: 200..299, body:}`. The names are those of methods: status, code, headers, body,
     # content_type, charset, url, http_method, redirects, attempts, elapsed, response.

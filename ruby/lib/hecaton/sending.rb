@@ -84,7 +84,9 @@ module Hecaton
     # The features receive the end of a request that an exception of the program has cut off, an interrupt for
     # example.
     def cut_off(run)
-      run.after(CancelledError.new("the request was cut off by an exception", phase: :queue, sent: true)) unless run.done?
+      unless run.done?
+        run.after(CancelledError.new("the request was cut off by an exception", phase: :queue, sent: true))
+      end
     end
 
     # Sends a request, once more with another token if the first one is refused.

@@ -41,14 +41,16 @@ module Hecaton
       given = request.given
       bearer = given[:bearer]
       return if bearer.nil? && source.nil?
-      return source.token(request.target, given[:headers]) if bearer.nil? && given[:basic_auth].nil? && given[:digest_auth].nil?
+      return source.token(request.target, given[:headers]) if bearer.nil? &&
+                                                              given[:basic_auth].nil? && given[:digest_auth].nil?
 
       new(bearer, named?(given[:headers])) if bearer.respond_to?(:call)
     end
 
     # Whether headers set Authorization, or forbid it: that takes precedence.
     def self.named?(headers)
-      !headers.nil? && RequestBuilder.pairs(:headers, headers).any? { |name, _| Headers.field(name).casecmp?("authorization") }
+      !headers.nil? &&
+        RequestBuilder.pairs(:headers, headers).any? { |name, _| Headers.field(name).casecmp?("authorization") }
     end
 
     # idle: whether the code is not to be called.
@@ -91,7 +93,8 @@ module Hecaton
 
     # Whether it is the token that was refused: one does not go along with a redirect to another server.
     def refused?(outcome)
-      outcome.status == REFUSED && [*outcome.redirects.map(&:url), outcome.url].map { |url| url.to_s[%r{\A[^/]*//[^/?#]*}] }.uniq.size == 1
+      outcome.status == REFUSED &&
+        [*outcome.redirects.map(&:url), outcome.url].map { |url| url.to_s[%r{\A[^/]*//[^/?#]*}] }.uniq.size == 1
     end
 
     def call(refused) = @silent ? @code.call : @code.call(refused)

@@ -43,9 +43,13 @@ class FetchTest < ServerTest
   def test_columns_fill_a_template
     folder do |out|
       rows = [{ id: 7, name: "a b" }, { id: 8, name: "c/d" }].each
-      records = Fetch.run(rows, into: out, template: url("/echo?id={id}&name={name}"), header: { "X-Id" => "{id}" }, keep_body: "inline").sort_by { |it| it["n"] }
-      assert_equal [{ "id" => "7", "name" => "a b" }, { "id" => "8", "name" => "c/d" }], records.map { |record| record["columns"] }
-      fields = records.map { |record| JSON.parse(record["body"]["text"])["headers"].to_h.transform_keys(&:downcase)["x-id"] }
+      records = Fetch.run(rows, into: out, template: url("/echo?id={id}&name={name}"),
+        header: { "X-Id" => "{id}" }, keep_body: "inline").sort_by { |it| it["n"] }
+      assert_equal [{ "id" => "7", "name" => "a b" }, { "id" => "8", "name" => "c/d" }],
+        records.map { |record| record["columns"] }
+      fields = records.map { |record|
+        JSON.parse(record["body"]["text"])["headers"].to_h.transform_keys(&:downcase)["x-id"]
+      }
       assert_equal %w[7 8], fields
       assert_includes records.last["url"], "name=c%2Fd"
     end
@@ -57,7 +61,9 @@ class FetchTest < ServerTest
       File.write(list, (urls(3) << "rubbish").join("\n"))
       Fetch.run(list, into: out) { nil }
       assert_equal 4, Fetch.records(out).count
-      assert_equal ["rubbish line 4"], Fetch.records(out, where: "outcome == 'invalid'").map { |record| "rubbish line #{record["line"]}" }
+      assert_equal ["rubbish line 4"], Fetch.records(out, where: "outcome == 'invalid'").map { |record|
+        "rubbish line #{record["line"]}"
+      }
       assert_equal 2, Fetch.records(out, limit: 2).count
       assert_equal 1, Fetch.records(out).lazy.select { |record| record["ok"] }.first(1).size
       enumerator = Fetch.records(out)
@@ -67,8 +73,12 @@ class FetchTest < ServerTest
 
   def test_bad_input_says_what_the_command_says
     folder do |out|
-      assert_match(/skew/, assert_raises(ArgumentError) { Fetch.run([{ sku: 1 }], into: out, template: url("/{skew}")) }.message)
-      assert_match(/--no-such-option/, assert_raises(ArgumentError) { Fetch.run([], into: out, no_such_option: 1) }.message)
+      assert_match(/skew/, assert_raises(ArgumentError) {
+        Fetch.run([{ sku: 1 }], into: out, template: url("/{skew}"))
+      }.message)
+      assert_match(/--no-such-option/, assert_raises(ArgumentError) {
+        Fetch.run([], into: out, no_such_option: 1)
+      }.message)
       assert_match(/column 1/, assert_raises(ArgumentError) { Fetch.records(out, where: "stats").to_a }.message)
       assert_raises(ArgumentError) { Fetch.run(7, into: out) }
       refute_path_exists out

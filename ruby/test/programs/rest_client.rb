@@ -28,13 +28,15 @@ show "options", RestClient.options("#{BASE}/echo").code
 
 # The response.
 response = RestClient.get("#{BASE}/headers?x-rate-limit=5&content-type=application/json")
-show "response", [response.code, response.headers[:x_rate_limit], response.headers[:content_type], response.description.class]
+show "response",
+  [response.code, response.headers[:x_rate_limit], response.headers[:content_type], response.description.class]
 show "cookies", RestClient.get("#{BASE}/cookies/set?session=1&other=2").cookies
 show "sent cookies", JSON.parse(RestClient.get("#{BASE}/cookies", cookies: { session_id: "1234" }).body)
 show "compressed", RestClient.get("#{BASE}/encoded/gzip/800").body.bytesize
 
 # Passing everything by hand.
-request = RestClient::Request.new(method: :get, url: "#{BASE}/echo", timeout: 10, open_timeout: 5, headers: { params: { foo: "bar" } })
+request = RestClient::Request.new(method: :get, url: "#{BASE}/echo",
+  timeout: 10, open_timeout: 5, headers: { params: { foo: "bar" } })
 show "executed", echoed(request.execute)
 show "raw", RestClient::Request.execute(method: :get, url: "#{BASE}/bytes/50000", raw_response: true).file.size
 streamed = 0
@@ -46,7 +48,9 @@ show "streamed", streamed
 Tempfile.create(["upload", ".txt"]) do |file|
   file.write("the content")
   file.flush
-  sent = JSON.parse(RestClient.post("#{BASE}/echo", { transfer: { path: "/foo" }, upload: { file: File.new(file.path, "rb") } }).body)
+  sent =
+    JSON.parse(RestClient.post("#{BASE}/echo",
+      { transfer: { path: "/foo" }, upload: { file: File.new(file.path, "rb") } }).body)
   show "multipart", [sent["body"].include?("the content"), sent["body"].include?("transfer[path]")]
 end
 

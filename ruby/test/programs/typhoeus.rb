@@ -17,20 +17,26 @@ end
 def show(title, *values) = puts("#{title}: #{values.map(&:inspect).join(" ")}")
 
 def single_requests
-  response = Typhoeus.get("#{BASE}/echo", params: { page: 2, tags: %w[ruby http] }, headers: { "Accept" => "text/html" }, timeout: 10)
+  response = Typhoeus.get("#{BASE}/echo", params: { page: 2, tags: %w[ruby http] },
+    headers: { "Accept" => "text/html" }, timeout: 10)
   show("get", response.code, response.success?, response.headers["Content-Type"], JSON.parse(response.body)["path"])
   response = Typhoeus.post("#{BASE}/echo", body: { title: "test post", content: "this is my test" }, timeout: 10)
   show("post", response.code, JSON.parse(response.body)["body"])
   response = Typhoeus.put("#{BASE}/echo", body: { title: "a", done: true }, timeout: 10)
   show("put", JSON.parse(response.body).values_at("method", "body"))
   show("delete", Typhoeus.delete("#{BASE}/echo", timeout: 10).code)
-  show("head", Typhoeus.head("#{BASE}/r/1", timeout: 10).then { |reply| [reply.code, reply.body, reply.headers["content-length"]] })
-  response = Typhoeus::Request.new("#{BASE}/echo", method: :patch, userpwd: "user:password", body: "raw", timeout: 10).run
-  show("patch", JSON.parse(response.body)["headers"].to_h.transform_keys(&:downcase).values_at("authorization", "user-agent"))
+  show("head", Typhoeus.head("#{BASE}/r/1", timeout: 10).then { |reply|
+    [reply.code, reply.body, reply.headers["content-length"]]
+  })
+  response = Typhoeus::Request.new("#{BASE}/echo", method: :patch,
+    userpwd: "user:password", body: "raw", timeout: 10).run
+  show("patch",
+    JSON.parse(response.body)["headers"].to_h.transform_keys(&:downcase).values_at("authorization", "user-agent"))
 end
 
 def errors
-  { "fine" => "/r/1", "missing" => "/status/404", "slow" => "/delay/5000", "broken" => "/fault/close" }.each do |title, path|
+  { "fine" => "/r/1", "missing" => "/status/404", "slow" => "/delay/5000", "broken" => "/fault/close" }
+    .each do |title, path|
     request = Typhoeus::Request.new("#{BASE}#{path}", timeout_ms: 500)
     request.on_complete do |response|
       if response.success?
@@ -79,7 +85,8 @@ def parallel
     hydra.queue(second)
   end
   hydra.run
-  show("parallel", requests.map { |request| request.response.code }.tally, requests.sum { |request| request.response.body.bytesize }, followed)
+  show("parallel", requests.map { |request| request.response.code }.tally,
+    requests.sum { |request| request.response.body.bytesize }, followed)
 end
 
 def memory_and_cache

@@ -5,7 +5,11 @@ module Servers
     def get_in_turn(endpoint, paths, each)
       outcomes = Hash.new { |hash, path| hash[path] = [] }
       endpoint.client.batch(concurrency: 50) do |batch|
-        each.times { |id| paths.each { |path| batch.get(endpoint.url("#{path}?id=#{id}")).on_complete { |outcome| outcomes[path] << outcome } } }
+        each.times { |id|
+          paths.each { |path|
+            batch.get(endpoint.url("#{path}?id=#{id}")).on_complete { |outcome| outcomes[path] << outcome }
+          }
+        }
       end
       outcomes
     end
@@ -22,7 +26,8 @@ module Servers
     def failed_once(outcomes, path, arrived)
       good = outcomes.reject(&:error)
       must(good.empty?,
-        "#{good.size} of #{outcomes.size} GETs of #{path} succeeded (#{good.first&.status}), so the check shows nothing")
+        "#{good.size} of #{outcomes.size} GETs of #{path} succeeded (#{good.first&.status}), " \
+        "so the check shows nothing")
       again = outcomes.count { |outcome| outcome.attempts.size > 1 }
       must(again.zero? && arrived == outcomes.size,
         "#{again} of #{outcomes.size} bad GETs were re-sent, #{arrived} arrived")
@@ -65,7 +70,8 @@ module Servers
     needs: :trailers, limit: 150, like_curl: CURL_TRAILERS do |server|
     outcomes = get_in_turn(server.endpoint(:trailers), [PLAIN, TRAILED], 12_500)
     cut = outcomes.values.flatten.select(&CUT)
-    must(cut.empty?, "#{cut.size} of 25,000 bodies were cut in silence: #{cut.map { |outcome| outcome.body.bytesize }.tally} bytes")
+    must(cut.empty?,
+      "#{cut.size} of 25,000 bodies were cut in silence: #{cut.map { |outcome| outcome.body.bytesize }.tally} bytes")
     none_failed(outcomes[PLAIN].filter_map(&:error), 12_500)
     failed = outcomes[TRAILED].filter_map(&:error)
     "of 12,500 with trailers #{failed.size} failed#{": #{Context.kind(failed.first)}" if failed.any?}"

@@ -1,7 +1,9 @@
 # Codings and cut bodies: a body is decoded whole, or its request fails.
 module Servers
   check "codings", "each coding of the server is decoded to the original body", needs: :codings,
-    like_curl: ->(server) { server.codings.all? { |_, path| server.endpoint.curl(path, "--compressed").ok? } } do |server|
+    like_curl: ->(server) {
+      server.codings.all? { |_, path| server.endpoint.curl(path, "--compressed").ok? }
+    } do |server|
     client = server.endpoint.client
     server.codings.each do |coding, path|
       # The first request names the coding, because the server might choose another. The client does not decode such a
@@ -26,7 +28,8 @@ module Servers
     # Checks that a body that the back end cuts is an error or the proxy's own 5xx, and never a success.
     def cut_is_reported(endpoint)
       CUTS.flat_map do |cut|
-        requests = [-> { endpoint.client.get(endpoint.url("/fault/#{cut}")) }, -> { read_in_pieces(endpoint, "/fault/#{cut}") }, -> { in_batch(endpoint, "/fault/#{cut}") }]
+        requests = [-> { endpoint.client.get(endpoint.url("/fault/#{cut}")) },
+                    -> { read_in_pieces(endpoint, "/fault/#{cut}") }, -> { in_batch(endpoint, "/fault/#{cut}") }]
         requests.map do |request|
           got = begin
             request.call
@@ -51,13 +54,17 @@ module Servers
 
     def read_in_pieces(endpoint, path)
       body = +""
-      status = endpoint.client.get(endpoint.url(path)) { |response| response.each_chunk { |chunk| body << chunk }; response.status }
+      status = endpoint.client.get(endpoint.url(path)) { |response|
+        response.each_chunk { |chunk| body << chunk }
+        response.status
+      }
       Read.new(status, body)
     end
   end
 
   BY_VERSION.each do |endpoint, suffix|
-    check "cut#{suffix}", "a body that the back end cuts short is an error#{Servers.over(suffix)}: whole, in pieces and in a batch", needs: [endpoint, :ledger],
+    check "cut#{suffix}", "a body that the back end cuts short is an error#{Servers.over(suffix)}: " \
+      "whole, in pieces and in a batch", needs: [endpoint, :ledger],
       like_curl: ->(server) { CUTS.all? { |cut| !server.endpoint(endpoint).curl("/fault/#{cut}").ok? } } do |server|
       cut_is_reported(server.endpoint(endpoint))
     end

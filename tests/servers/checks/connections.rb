@@ -36,12 +36,16 @@ module Servers
       [client.stats[:opened], resends]
     end
 
-    def note(resends, more = nil) = [more, ("#{resends} re-sent" if resends.positive?)].compact.join(", ").then { |text| text unless text.empty? }
+    def note(resends, more = nil) = [more, ("#{resends} re-sent" if resends.positive?)].compact.join(", ").then { |text|
+      text unless text.empty?
+    }
   end
 
   check "reuse", "30 GETs one after another take one connection", needs: %i[clear keep_alive] do |server|
     client = server.endpoint.client
-    responses = Array.new(30) { |id| client.get(server.endpoint.url("/echo?id=#{id}")).tap { |response| verify_id(response, id) } }
+    responses = Array.new(30) { |id|
+      client.get(server.endpoint.url("/echo?id=#{id}")).tap { |response| verify_id(response, id) }
+    }
     same(1, client.stats[:opened], "connections")
     same(29, client.stats[:reused], "reused")
     note(resent(responses))
@@ -63,7 +67,8 @@ module Servers
   end
 
   [[:h2, "2"], [:h3, "3"]].each do |name, version|
-    check "batch/#{version}", "500 GETs at 50 over HTTP/#{version}: as few connections as the server's limit on streams allows",
+    check "batch/#{version}",
+      "500 GETs at 50 over HTTP/#{version}: as few connections as the server's limit on streams allows",
       needs: name do |server|
       opened, resends = batch(server.endpoint(name), 500, 50)
       must(opened <= 50 / server.streams + 2 + resends, "#{opened} connections")
@@ -98,17 +103,20 @@ module Servers
   end
 
   check "keep-alive",
-    "the server closes idle connections after a second: 80 clients come back around that moment, 3 times", needs: :short do |server|
+    "the server closes idle connections after a second: 80 clients come back around that moment, 3 times",
+    needs: :short do |server|
     responses, failures, = come_back(server.endpoint(:short))
     none_failed(failures, responses.size + failures.size)
-    must(closes_idle?(server.endpoint(:short)), "the server closed no connection within 5 seconds, so the check shows nothing")
+    must(closes_idle?(server.endpoint(:short)),
+      "the server closed no connection within 5 seconds, so the check shows nothing")
     note(resent(responses))
   end
 
   # The idle limit of QUIC holds from the first packet of a handshake (RFC 9000 §10.1). When the machine is busy or
   # drops packets, a handshake takes longer than the second that nginx allows, and a connection that a request opened
   # ends before its response.
-  check "keep-alive/3", "the same over HTTP/3: no request fails on a connection that it reused", needs: :short_h3 do |server|
+  check "keep-alive/3", "the same over HTTP/3: no request fails on a connection that it reused",
+    needs: :short_h3 do |server|
     responses, failures, opened = come_back(server.endpoint(:short_h3))
     on_reused = failures.select { |failure| failure.attempts.last.reused? }
     none_failed(on_reused, responses.size + failures.size)
@@ -122,7 +130,11 @@ module Servers
     endpoint = server.endpoint(:short)
     client = endpoint.client
     client.batch(concurrency: 10) { |batch| 10.times { |id| batch.get(endpoint.url("/echo?id=#{id}")) } }
-    held = -> { Dir.children("/proc/self/fd").count { |fd| File.readlink("/proc/self/fd/#{fd}").start_with?("socket:") rescue false } }
+    held = -> {
+      Dir.children("/proc/self/fd").count { |fd|
+        File.readlink("/proc/self/fd/#{fd}").start_with?("socket:") rescue false
+      }
+    }
     before = [client.stats[:idle], held.call]
     deadline = now + 6
     sleep 0.1 until client.stats[:idle].zero? || now > deadline

@@ -16,7 +16,8 @@ module Servers
     note(resends, "#{opened} connections")
   end
 
-  check "proxy auth", "the proxy's credentials: right ones are enough, wrong ones are a 407 and in a tunnel an error that says so, without them", needs: :auth,
+  check "proxy auth", "the proxy's credentials: right ones are enough, " \
+    "wrong ones are a 407 and in a tunnel an error that says so, without them", needs: :auth,
     like_curl: ->(server) { server.endpoint(:auth).curl("/echo?id=1").ok? } do |server|
     endpoint = server.endpoint(:auth)
     verify_id(endpoint.client.get(endpoint.url("/echo?id=1")), 1)
@@ -34,7 +35,9 @@ module Servers
   end
 
   check "proxy tls", "TLS to the proxy itself (https://): forwarded requests, and a tunnel", needs: :tls_proxy,
-    like_curl: ->(server) { server.endpoint(:tls_proxy).curl("/echo?id=1").ok? && server.endpoint(:tls_tunnel).curl("/echo?id=1").ok? } do |server|
+    like_curl: ->(server) {
+      server.endpoint(:tls_proxy).curl("/echo?id=1").ok? && server.endpoint(:tls_tunnel).curl("/echo?id=1").ok?
+    } do |server|
     [server.endpoint(:tls_proxy), server.endpoint(:tls_tunnel)].each do |endpoint|
       client = endpoint.client
       20.times { |id| verify_id(client.get(endpoint.url("/echo?id=#{id}")), id) }
@@ -65,7 +68,8 @@ module Servers
   check "toxics", "latency, slices, a cut after 5 kB, a reset and silence on the way", needs: :toxics do
     slow = with_toxic("latency", { latency: 200 }, "/echo?id=1")
     verify_id(slow, 1)
-    must(slow.timings.first_byte_time >= 0.19, "first byte after #{slow.timings.first_byte_time} s where the proxy waits 0.2")
+    must(slow.timings.first_byte_time >= 0.19,
+      "first byte after #{slow.timings.first_byte_time} s where the proxy waits 0.2")
     sliced = with_toxic("slicer", { average_size: 64, size_variation: 32, delay: 10 }, "/bytes/50000")
     same(50_000, sliced.body.bytesize, "bytes in slices")
     error_of(Hecaton::BodyError) { with_toxic("limit_data", { bytes: 5000 }, "/bytes/50000") }

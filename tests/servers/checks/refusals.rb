@@ -20,7 +20,8 @@ module Servers
       Tempfile.create("body", server.dir) do |file|
         file.write("x" * LARGE)
         file.flush
-        Array.new(10) { endpoint.curl(server.early_path, "-H", "Expect:", "--data-binary", "@#{file.path}") }.all? { |result| result.status == 413 }
+        results = Array.new(10) { endpoint.curl(server.early_path, "-H", "Expect:", "--data-binary", "@#{file.path}") }
+        results.all? { |result| result.status == 413 }
       end
     end
   end
@@ -34,7 +35,8 @@ module Servers
 
   # The server responds to these uploads with a body at once, and closes. Each upload ends in the response, or in an
   # error with the status if the server's kernel discarded the body.
-  check "early cut", "413 with a body while 100 kB are sent on a keep-alive connection, and the end of it, 40 times: the client gets the status each time",
+  check "early cut", "413 with a body while 100 kB are sent on a keep-alive connection, " \
+  "and the end of it, 40 times: the client gets the status each time",
     needs: :early_cut, like_curl: ->(server) { server.curl_early_cut(40).all?("413 0") } do |server|
     endpoint = server.endpoint(:early_cut)
     cut = Array.new(40) do
@@ -52,7 +54,9 @@ module Servers
 
   [["", "streams"], ["/3", "streams_3"]].product([1, 10, 100]).each do |(suffix, prefix), streams|
     name = :"#{prefix}_#{streams}"
-    check "streams#{suffix} #{streams}", "300 GETs at 100 where a connection may hold #{streams} stream#{"s" if streams > 1}#{Servers.over(suffix)}: none is lost",
+    check "streams#{suffix} #{streams}",
+      "300 GETs at 100 where a connection may hold #{streams} stream#{"s" if streams > 1}#{Servers.over(suffix)}: " \
+      "none is lost",
       needs: name do |server|
       endpoint = server.endpoint(name)
       opened, resends = batch(endpoint, 300, 100)
@@ -67,7 +71,11 @@ module Servers
       before = server.test_server.ledger
       failures = []
       server.endpoint(name).client.batch(concurrency: 100) do |batch|
-        1000.times { |id| batch.post(server.endpoint(name).url("/r/#{5_000_000 + id}"), body: "x" * 100).on_failure { |outcome| failures << outcome.error } }
+        1000.times { |id|
+          batch.post(server.endpoint(name).url("/r/#{5_000_000 + id}"), body: "x" * 100).on_failure { |outcome|
+            failures << outcome.error
+          }
+        }
       end
       after = server.test_server.ledger
       same(before["duplicates"], after["duplicates"], "POSTs that arrived twice")
@@ -77,7 +85,9 @@ module Servers
     end
   end
 
-  check "starved", "200 requests at once to a server that accepts 100 connections: time-outs name per_origin, and per_origin 50 avoids them",
+  check "starved",
+    "200 requests at once to a server that accepts 100 connections: " \
+    "time-outs name per_origin, and per_origin 50 avoids them",
     needs: :takes_100 do |server|
     endpoint = server.endpoint
     failures = []
@@ -98,10 +108,13 @@ module Servers
   end
 
   [[:few, ""], [:few_h3, "/3"]].each do |name, suffix|
-    check "GOAWAY#{suffix}", "2,000 GETs at 200 where a connection ends by GOAWAY after 100 requests#{Servers.over(suffix)}: none is lost", needs: name,
+    check "GOAWAY#{suffix}",
+      "2,000 GETs at 200 where a connection ends by GOAWAY after 100 requests#{Servers.over(suffix)}: " \
+      "none is lost", needs: name,
       like_curl: lambda { |server|
         # One curl command sends all of them, and ends with the first failure.
-        server.endpoint(name).curl("/echo?id=[1-2000]", "--parallel", "--parallel-max", "200", "--fail-early").exit.zero?
+        server.endpoint(name)
+          .curl("/echo?id=[1-2000]", "--parallel", "--parallel-max", "200", "--fail-early").exit.zero?
       } do |server|
       opened, resends = batch(server.endpoint(name), 2000, 200)
       must(opened >= 15, "only #{opened} connections: no GOAWAY came")

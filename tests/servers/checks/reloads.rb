@@ -125,7 +125,8 @@ module Servers
   end
 
   BY_VERSION.each do |name, suffix|
-    check "reload batch#{suffix}", "#{RELOADS} reloads during a batch of GETs at 50#{Servers.over(suffix)}: none is lost",
+    check "reload batch#{suffix}",
+      "#{RELOADS} reloads during a batch of GETs at 50#{Servers.over(suffix)}: none is lost",
       needs: [:reload, name], limit: 90, like_curl: ->(server) { curl_reload_batch(server.endpoint(name)) } do |server|
       reload_batch(server.endpoint(name))
     end
@@ -135,8 +136,12 @@ module Servers
 
   # Connections that wait to be accepted while the server reloads are reset.
   [[:clear, ""], [:tls_rsa, " TLS"]].each do |name, suffix|
-    check "reload new#{suffix}", "the same with a new connection for each GET#{" over TLS" if name == :tls_rsa}: none is lost",
-      needs: [:reload, name], limit: 90, like_curl: ->(server) { curl_reload_batch(server.endpoint(name), "--http1.1", "-H", "Connection: close") } do |server|
+    check "reload new#{suffix}",
+      "the same with a new connection for each GET#{" over TLS" if name == :tls_rsa}: none is lost",
+      needs: [:reload, name], limit: 90,
+      like_curl: ->(server) {
+        curl_reload_batch(server.endpoint(name), "--http1.1", "-H", "Connection: close")
+      } do |server|
       reload_batch(server.endpoint(name), headers: NEW, http: "1.1")
     end
   end

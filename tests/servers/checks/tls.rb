@@ -5,8 +5,11 @@ module Servers
     def trusts(endpoint, **more)
       response = endpoint.client(**more).get(endpoint.url("/echo?id=7"))
       verify_id(response, 7)
-      error = error_of(Hecaton::TLSError) { endpoint.client(**more, ca: server.certificates.stranger).get(endpoint.url("/echo")) }
-      must(error.message.match?(/certificate|issuer|trust/i), "the certificate of an unknown authority is refused with: #{error.message}")
+      error = error_of(Hecaton::TLSError) {
+        endpoint.client(**more, ca: server.certificates.stranger).get(endpoint.url("/echo"))
+      }
+      must(error.message.match?(/certificate|issuer|trust/i),
+        "the certificate of an unknown authority is refused with: #{error.message}")
       "HTTP/#{response.attempts.last.version}"
     end
   end
@@ -15,7 +18,8 @@ module Servers
 
   { "rsa" => "RSA", "p256" => "P-256", "p384" => "P-384", "p521" => "P-521",
     "ed25519" => "Ed25519" }.each do |kind, label|
-    check "tls #{label}", "a certificate with a key of #{label}; one of an unknown authority is refused", needs: :"tls_#{kind}",
+    check "tls #{label}",
+      "a certificate with a key of #{label}; one of an unknown authority is refused", needs: :"tls_#{kind}",
       like_curl: TLS_LIKE_CURL[:"tls_#{kind}"] do |server|
       trusts(server.endpoint(:"tls_#{kind}"))
     end
@@ -26,7 +30,8 @@ module Servers
     trusts(server.endpoint(:tls_self))
   end
 
-  check "tls client", "a client certificate is shown; without one the refusal is a TLSError (or a status), by each version of HTTP", needs: :tls_client,
+  check "tls client", "a client certificate is shown; " \
+    "without one the refusal is a TLSError (or a status), by each version of HTTP", needs: :tls_client,
     like_curl: TLS_LIKE_CURL[:tls_client] do |server|
     endpoint = server.endpoint(:tls_client)
     versions = [endpoint.options[:http]].compact

@@ -28,7 +28,9 @@ module Servers
       end
       head = by(client, "HEAD", endpoint.url("/echo?id=2"))
       same([200, ""], [head.status, head.body], "HEAD")
-      %w[POST PUT PATCH].each { |method| arrived(by(client, method, endpoint.url("/upload"), body: BODY), BODY, method) }
+      %w[POST PUT PATCH].each { |method|
+        arrived(by(client, method, endpoint.url("/upload"), body: BODY), BODY, method)
+      }
       arrived(by(client, "POST", endpoint.url("/upload"), body: ""), "", "POST")
       client.stats[:opened].then { |opened| "#{opened} connections" if opened > 1 }
     end
@@ -44,8 +46,11 @@ module Servers
       Tempfile.create("body", server.dir, binmode: true) do |file|
         file.write(BODY)
         file.flush
-        %w[GET DELETE OPTIONS].all? { |method| endpoint.curl("/echo?id=1", "-X", method).ok? } && endpoint.curl("/echo", "-I").ok? &&
-          %w[POST PUT PATCH].all? { |method| endpoint.curl("/upload", "-X", method, "-H", "Expect:", "--data-binary", "@#{file.path}").ok? }
+        %w[GET DELETE OPTIONS].all? { |method| endpoint.curl("/echo?id=1", "-X", method).ok? } &&
+          endpoint.curl("/echo", "-I").ok? &&
+          %w[POST PUT PATCH].all? { |method|
+            endpoint.curl("/upload", "-X", method, "-H", "Expect:", "--data-binary", "@#{file.path}").ok?
+          }
       end
     end
   end
@@ -59,7 +64,8 @@ module Servers
     check "verbs/#{version}", "the same over HTTP/#{version}", needs: name,
       like_curl: ->(server) { curl_verbs(server.endpoint(name)) } do |server|
       verbs_of(server.endpoint(name))
-      same(version, server.endpoint(name).client.get(server.endpoint(name).url("/echo")).attempts.last.version, "version")
+      same(version, server.endpoint(name).client.get(server.endpoint(name).url("/echo")).attempts.last.version,
+        "version")
       nil
     end
   end
@@ -81,7 +87,8 @@ module Servers
 
   check "expect", "Expect: 100-continue: the body arrives whole, at most some seconds later" do |server|
     begun = now
-    arrived(server.endpoint.client.post(server.endpoint.url("/upload"), body: BODY, headers: { "Expect" => "100-continue" }),
+    arrived(server.endpoint.client.post(server.endpoint.url("/upload"),
+      body: BODY, headers: { "Expect" => "100-continue" }),
       BODY, "POST")
     must(now - begun < 5, "took #{(now - begun).round(1)} s")
     nil

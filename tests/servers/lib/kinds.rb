@@ -12,14 +12,16 @@ module Servers
   module Kinds
     ALL = { "rsa" => {}, "p256" => {}, "p384" => {}, "p521" => {}, "ed25519" => {}, "self" => {},
             "client" => { certificate: "rsa", demands: true },
-            "12" => { certificate: "rsa", versions: ["1.2"] }, "13" => { certificate: "rsa", versions: ["1.3"] } }.freeze
+            "12" => { certificate: "rsa", versions: ["1.2"] },
+            "13" => { certificate: "rsa", versions: ["1.3"] } }.freeze
 
     def kinds
       ALL.filter_map do |name, more|
         next if without_kinds.include?(name)
 
         certificate = more[:certificate] || name
-        Kind.new(name: name, port: port(:"tls_#{name}"), certificate: certificates.cert(certificate), key: certificates.key_of(certificate),
+        Kind.new(name: name, port: port(:"tls_#{name}"),
+          certificate: certificates.cert(certificate), key: certificates.key_of(certificate),
           both: certificates.both(certificate), demands: more[:demands], versions: more[:versions] || %w[1.2 1.3])
       end
     end
@@ -36,11 +38,14 @@ module Servers
 
     def plain(kind) = by_version(kind.port, kind.name == "self" ? certificates.cert("self") : certificates.ca)
 
-    def by_version(port, ca, **more) = tls_http == "3" ? Endpoint.http3(port, ca, **more) : Endpoint.tls(port, ca, **more)
+    def by_version(port, ca, **more)
+      tls_http == "3" ? Endpoint.http3(port, ca, **more) : Endpoint.tls(port, ca, **more)
+    end
 
     def demanding(kind)
       shown = { client_cert: certificates.cert("client"), client_key: certificates.key_of("client") }
-      by_version(kind.port, certificates.ca, curl: ["--cert", shown[:client_cert], "--key", shown[:client_key]], **shown)
+      by_version(kind.port, certificates.ca,
+        curl: ["--cert", shown[:client_cert], "--key", shown[:client_key]], **shown)
     end
   end
 end

@@ -82,7 +82,9 @@ module Servers
     def streams = 100
 
     def endpoint(name = :clear) = (@endpoints ||= endpoints).fetch(name)
-    def supports?(need) = (@endpoints ||= endpoints).key?(need) || (need == :ledger ? !test_server.nil? : need == :keep_alive ? keep_alive? : respond_to?(need))
+
+    def supports?(need) = (@endpoints ||= endpoints).key?(need) ||
+      (need == :ledger ? !test_server.nil? : need == :keep_alive ? keep_alive? : respond_to?(need))
 
     # A free port under this name, the same at each call until a new try.
     def port(name) = @ports[name] ||= Servers.free_port
@@ -129,7 +131,8 @@ module Servers
 
     # The last lines of its log, for a server that does not start.
     def last_words
-      text = Dir[File.join(dir, "log*")].map { |log| File.read(log).scrub.lines.last(3).join(" ") }.join(" ").gsub(/\s+/, " ").strip
+      text = Dir[File.join(dir, "log*")]
+        .map { |log| File.read(log).scrub.lines.last(3).join(" ") }.join(" ").gsub(/\s+/, " ").strip
       text[-300..] || text
     end
 
@@ -192,11 +195,13 @@ module Servers
     def which(name)
       return (name if File.executable?(name)) if name.include?("/")
 
-      [*ENV["PATH"].split(":"), "/usr/sbin", "/usr/local/sbin", "/sbin"].map { |dir| File.join(dir, name) }.find { |path| File.executable?(path) }
+      [*ENV["PATH"].split(":"), "/usr/sbin", "/usr/local/sbin", "/sbin"]
+        .map { |dir| File.join(dir, name) }.find { |path| File.executable?(path) }
     end
 
-    # A port that nobody listens on, and that was not given before: a server listens on several, and later. It is below those
-    # that the system gives to connections by itself (ip(7), ip_local_port_range), so that no connection takes it meanwhile.
+    # A port that nobody listens on, and that was not given before: a server listens on several, and later. It is below
+    # those that the system gives to connections by itself (ip(7), ip_local_port_range), so that no connection takes it
+    # meanwhile.
     def free_port
       loop do
         port = rand(10_000...32_000)

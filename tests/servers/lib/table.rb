@@ -16,7 +16,8 @@ module Servers
     def terminal
       lines = @by.map do |server, cells|
         bad = cells.reject { |cell| cell.state == "passed" }.map { |cell| "#{cell.check} #{LABELS[cell.state]}" }
-        format("%-14s %-12s %2d of %2d passed%s", server, @runner.versions[server], cells.count { |cell| cell.state == "passed" }, cells.size,
+        format("%-14s %-12s %2d of %2d passed%s", server, @runner.versions[server],
+          cells.count { |cell| cell.state == "passed" }, cells.size,
           bad.empty? ? "" : ": #{bad.join(", ")}")
       end
       lines + @runner.absent.map { |server, why| format("%-14s absent: %s", server, why) }
@@ -24,8 +25,10 @@ module Servers
 
     def json
       JSON.pretty_generate(
-        taken: Time.now.utc.iso8601, gem: Hecaton::VERSION, commit: commit, ruby: RUBY_VERSION, curl: `curl --version`[/curl \S+/],
-        seconds: @seconds.round, versions: @runner.versions, absent: @runner.absent, checks: @checks.to_h { |check| [check.name, check.meaning] },
+        taken: Time.now.utc.iso8601, gem: Hecaton::VERSION,
+        commit: commit, ruby: RUBY_VERSION, curl: `curl --version`[/curl \S+/],
+        seconds: @seconds.round, versions: @runner.versions, absent: @runner.absent,
+        checks: @checks.to_h { |check| [check.name, check.meaning] },
         cells: @runner.cells.map(&:to_h)
       )
     end
@@ -63,12 +66,16 @@ module Servers
       "| #{server} | #{@runner.versions[server]} | #{labels.join(" | ")} |"
     end
 
-    def noted = @noted ||= @runner.cells.reject { |cell| cell.state == "passed" }.sort_by { |cell| [cell.server, cell.check] }
+    def noted = @noted ||= @runner.cells.reject { |cell| cell.state == "passed" }.sort_by { |cell|
+      [cell.server, cell.check]
+    }
 
     CURL = { "alike" => "curl fails alike", "better" => "curl does it" }.freeze
 
     def notes
-      noted.map.with_index(1) { |cell, at| "#{at}. #{cell.server}, #{cell.check}: #{cell.state}. #{cell.note}#{". #{CURL[cell.curl]}" if cell.curl}." }
+      noted.map.with_index(1) { |cell, at|
+        "#{at}. #{cell.server}, #{cell.check}: #{cell.state}. #{cell.note}#{". #{CURL[cell.curl]}" if cell.curl}."
+      }
     end
 
     def missing = @runner.absent.map { |server, why| "- #{server}: absent, #{why}" }

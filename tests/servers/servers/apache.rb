@@ -8,7 +8,9 @@ module Servers
 
     # curl re-sends once, too. On a busy machine 3 of 624 GETs were on two such connections.
     ["reload", "reload/2", "reload batch", "reload batch/2"].each do |check|
-      explains check, "it ended the connection of a GET and then the new one, and a re-send that failed is not repeated (RFC 9110 §9.2.2)",
+      explains check,
+        "it ended the connection of a GET and then the new one, " \
+        "and a re-send that failed is not repeated (RFC 9110 §9.2.2)",
         seen: /\A(\d+) of \d+ failed: \1 × ProtocolError after a re-send: the connection ended before /
     end
 
@@ -26,14 +28,16 @@ module Servers
     def endpoints
       { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)), early: Endpoint.clear(port(:limited)),
         h2: Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2"),
-        **[1, 10, 100].to_h { |most| [:"streams_#{most}", Endpoint.tls(port(:"streams_#{most}"), certificates.ca, http: "2")] },
+        **[1, 10, 100]
+          .to_h { |most| [:"streams_#{most}", Endpoint.tls(port(:"streams_#{most}"), certificates.ca, http: "2")] },
         **tls_endpoints }
     end
 
     private
 
     def text
-      folder = FOLDERS.find { |path| File.directory?(path) } || raise(Absent, "Apache's modules are not in #{FOLDERS.join(" or ")}")
+      folder = FOLDERS.find { |path| File.directory?(path) } ||
+               raise(Absent, "Apache's modules are not in #{FOLDERS.join(" or ")}")
       present = MODULES.select { |name| File.exist?("#{folder}/mod_#{name}.so") }
       <<~CONF
         #{present.map { |name| "LoadModule #{name}_module #{folder}/mod_#{name}.so" }.join("\n")}
@@ -68,7 +72,7 @@ module Servers
     def secure(kind)
       demand = "SSLVerifyClient require\nSSLCACertificateFile #{certificates.ca}" if kind.demands?
       "SSLEngine on\nSSLCertificateFile #{kind.certificate}\nSSLCertificateKeyFile #{kind.key}\n" \
-        "SSLProtocol #{kind.versions.map { |version| "+TLSv#{version}" }.join(" ")}\n#{demand}"
+      "SSLProtocol #{kind.versions.map { |version| "+TLSv#{version}" }.join(" ")}\n#{demand}"
     end
   end
 end

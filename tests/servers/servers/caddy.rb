@@ -1,5 +1,5 @@
-# Caddy in front of the test server: TLS of most kinds, HTTP/2, HTTP/3 (by quic-go), short keep-alive, a limit on bodies; reloaded by its own
-# command.
+# Caddy in front of the test server: TLS of most kinds, HTTP/2, HTTP/3 (by quic-go), short keep-alive, a limit on
+# bodies; reloaded by its own command.
 module Servers
   class Caddy < Server
     include Kinds
@@ -21,13 +21,15 @@ module Servers
     def early_path = "/upload"
 
     def reload
-      Open3.capture2e(environment, path, "reload", "--force", "--config", File.join(dir, "Caddyfile"), "--adapter", "caddyfile",
+      Open3.capture2e(environment, path, "reload", "--force",
+        "--config", File.join(dir, "Caddyfile"), "--adapter", "caddyfile",
         "--address", "127.0.0.1:#{port(:admin)}")
     end
 
     def endpoints
       h2 = Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2")
-      { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)), early: Endpoint.clear(port(:limited)), h2: h2,
+      { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)),
+        early: Endpoint.clear(port(:limited)), h2: h2,
         h3: Endpoint.http3(port(:tls_rsa), certificates.ca), **tls_endpoints }
     end
 
@@ -56,7 +58,7 @@ module Servers
     def listen(name, scheme, more = "")
       proxy = "reverse_proxy 127.0.0.1:#{behind.port}"
       "#{scheme}://127.0.0.1:#{port(name)} {\n bind 127.0.0.1\n #{more}\n" \
-        " handle_path /gzipped/* {\n  encode gzip zstd\n  #{proxy}\n }\n handle {\n  #{proxy}\n }\n}"
+      " handle_path /gzipped/* {\n  encode gzip zstd\n  #{proxy}\n }\n handle {\n  #{proxy}\n }\n}"
     end
 
     def secure(kind)

@@ -44,8 +44,9 @@ module Servers
     end
 
     def listen(kind)
-      "{host: 127.0.0.1, port: #{kind.port}, ssl: {ocsp-update-interval: 0, certificate-file: #{kind.certificate}, key-file: #{kind.key}, " \
-        "minimum-version: TLSv#{kind.versions.min}, max-version: TLSv#{kind.versions.max}}}"
+      "{host: 127.0.0.1, port: #{kind.port}, ssl: {ocsp-update-interval: " \
+      "0, certificate-file: #{kind.certificate}, key-file: #{kind.key}, " \
+      "minimum-version: TLSv#{kind.versions.min}, max-version: TLSv#{kind.versions.max}}}"
     end
   end
 end

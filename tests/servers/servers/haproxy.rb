@@ -15,7 +15,8 @@ module Servers
 
     def endpoints
       h2 = Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2")
-      { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)), early: Endpoint.clear(port(:limited)), h2: h2, streams_100: h2,
+      { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)),
+        early: Endpoint.clear(port(:limited)), h2: h2, streams_100: h2,
         early_h2: Endpoint.tls(port(:limited_tls), certificates.ca, http: "2"), **tls_endpoints }
     end
 
@@ -49,8 +50,9 @@ module Servers
     end
 
     def secure(kind)
-      "ssl crt #{kind.both} alpn h2,http/1.1 ssl-min-ver TLSv#{kind.versions.min} ssl-max-ver TLSv#{kind.versions.max} " \
-        "#{"ca-file #{certificates.ca} verify required" if kind.demands?}"
+      "ssl crt #{kind.both} alpn h2,http/1.1 ssl-min-ver " \
+      "TLSv#{kind.versions.min} ssl-max-ver TLSv#{kind.versions.max} " \
+      "#{"ca-file #{certificates.ca} verify required" if kind.demands?}"
     end
   end
 end

@@ -32,7 +32,8 @@ module Servers
     %w[verbs/3 large/3 early/3].each { |check| leaves_out check, "HTTP/3 of Jetty 12.0 loses and resets bodies" }
 
     def command
-      java("Jetty", "#{port(:clear)}:http:0:10", "#{port(:short)}:http:0:1", "#{port(:tls_rsa)}:h2:128:10", "#{port(:tls_rsa)}:h3:128:10",
+      java("Jetty", "#{port(:clear)}:http:0:10", "#{port(:short)}:http:0:1",
+        "#{port(:tls_rsa)}:h2:128:10", "#{port(:tls_rsa)}:h3:128:10",
         *[1, 10, 100].map { |most| "#{port(:"streams_#{most}")}:h2c:#{most}:10" }, File.join(dir, "store.p12"))
     end
 
@@ -45,9 +46,12 @@ module Servers
     def endpoints
       clear = Endpoint.clear(port(:clear))
       h2 = Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2")
-      { clear: clear, early: clear, short: Endpoint.clear(port(:short)), h2: h2, early_h2: h2, tls_rsa: Endpoint.tls(port(:tls_rsa), certificates.ca),
+      { clear: clear, early: clear, short: Endpoint.clear(port(:short)),
+        h2: h2, early_h2: h2, tls_rsa: Endpoint.tls(port(:tls_rsa), certificates.ca),
         h3: Endpoint.http3(port(:tls_rsa), certificates.ca), early_h3: Endpoint.http3(port(:tls_rsa), certificates.ca),
-        **[1, 10, 100].to_h { |most| [:"streams_#{most}", Endpoint.clear(port(:"streams_#{most}"), http: "2", curl: ["--http2-prior-knowledge"])] } }
+        **[1, 10, 100].to_h { |most|
+          [:"streams_#{most}", Endpoint.clear(port(:"streams_#{most}"), http: "2", curl: ["--http2-prior-knowledge"])]
+        } }
     end
   end
 
@@ -67,8 +71,10 @@ module Servers
         file.write("x" * 100_000)
         file.flush
         Array.new(times) do
-          endpoint.curl("/echo", "-o", "/dev/null", "--next", "-s", "--noproxy", "*", "-o", "/dev/null", "-w", "\n%{http_code} %{exitcode}",
-            "-H", "Expect:", "--data-binary", "@#{file.path}", endpoint.url("/early/9")).then { |result| "#{result.status} #{result.version}" }
+          endpoint.curl("/echo", "-o", "/dev/null", "--next", "-s", "--noproxy",
+            "*", "-o", "/dev/null", "-w", "\n%{http_code} %{exitcode}",
+            "-H", "Expect:", "--data-binary", "@#{file.path}",
+            endpoint.url("/early/9")).then { |result| "#{result.status} #{result.version}" }
         end
       end
     end

@@ -24,7 +24,8 @@ module Servers
 
     def endpoints
       { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)), early: Endpoint.clear(port(:limited)),
-        h2: Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2"), trailers: Endpoint.tls(port(:trailers), certificates.ca, http: "2"), **tls_endpoints }
+        h2: Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2"),
+        trailers: Endpoint.tls(port(:trailers), certificates.ca, http: "2"), **tls_endpoints }
     end
 
     # Debian packages the module by itself.
@@ -66,9 +67,11 @@ module Servers
     def listen(name, more) = "$SERVER[\"socket\"] == \"127.0.0.1:#{port(name)}\" {\n#{more}\n}"
 
     def secure(kind)
-      demand = "ssl.ca-file = \"#{certificates.ca}\"\nssl.verifyclient.activate = \"enable\"\nssl.verifyclient.enforce = \"enable\"" if kind.demands?
+      demand = "ssl.ca-file = \"#{certificates.ca}\"\nssl.verifyclient.activate " \
+        "= \"enable\"\nssl.verifyclient.enforce = \"enable\"" if kind.demands?
       "ssl.engine = \"enable\"\nssl.pemfile = \"#{kind.both}\"\n" \
-        "ssl.openssl.ssl-conf-cmd = (\"MinProtocol\" => \"TLSv#{kind.versions.min}\", \"MaxProtocol\" => \"TLSv#{kind.versions.max}\")\n#{demand}"
+      "ssl.openssl.ssl-conf-cmd = (\"MinProtocol\" => \"TLSv#{kind.versions.min}\", " \
+      "\"MaxProtocol\" => \"TLSv#{kind.versions.max}\")\n#{demand}"
     end
   end
 end

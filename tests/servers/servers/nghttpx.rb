@@ -10,8 +10,10 @@ module Servers
     def reload = Process.kill(:HUP, pid)
 
     def commands
-      [[path, *common, "-f127.0.0.1,#{port(:clear)};no-tls", "-f127.0.0.1,#{port(:tls)}", "--frontend-http2-max-concurrent-streams=#{streams}", *pair("rsa")],
-       [path, *common, "-f127.0.0.1,#{port(:short)};no-tls", "-f127.0.0.1,#{port(:tls_p256)}", "--frontend-keep-alive-timeout=1s",
+      [[path, *common, "-f127.0.0.1,#{port(:clear)};no-tls", "-f127.0.0.1,#{port(:tls)}",
+        "--frontend-http2-max-concurrent-streams=#{streams}", *pair("rsa")],
+       [path, *common, "-f127.0.0.1,#{port(:short)};no-tls",
+        "-f127.0.0.1,#{port(:tls_p256)}", "--frontend-keep-alive-timeout=1s",
         "--frontend-http2-max-concurrent-streams=1", *pair("p256")],
        [path, *common, "-f127.0.0.1,#{port(:tls_client)}", "--verify-client",
         "--verify-client-cacert=#{certificates.ca}", *pair("p384")]]
@@ -23,7 +25,8 @@ module Servers
       { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)), h2: h2, streams_10: h2,
         streams_1: Endpoint.tls(port(:tls_p256), certificates.ca, http: "2"),
         tls_rsa: Endpoint.tls(port(:tls), certificates.ca), tls_p256: Endpoint.tls(port(:tls_p256), certificates.ca),
-        tls_client: Endpoint.tls(port(:tls_client), certificates.ca, curl: ["--cert", shown[:client_cert], "--key", shown[:client_key]], **shown) }
+        tls_client: Endpoint.tls(port(:tls_client), certificates.ca,
+          curl: ["--cert", shown[:client_cert], "--key", shown[:client_key]], **shown) }
     end
 
     private

@@ -17,10 +17,13 @@ module Servers
 
     def endpoints
       h2 = Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2")
-      { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)), early: Endpoint.clear(port(:limited)), h2: h2,
-        few: Endpoint.tls(port(:few), certificates.ca, http: "2"), early_h2: Endpoint.tls(port(:limited_tls), certificates.ca, http: "2"),
+      { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)),
+        early: Endpoint.clear(port(:limited)), h2: h2,
+        few: Endpoint.tls(port(:few), certificates.ca, http: "2"),
+        early_h2: Endpoint.tls(port(:limited_tls), certificates.ca, http: "2"),
         hints: Endpoint.tls(port(:hints), certificates.ca, http: "2"),
-        **[1, 10, 100].to_h { |most| [:"streams_#{most}", Endpoint.tls(port(:"streams_#{most}"), certificates.ca, http: "2")] },
+        **[1, 10, 100]
+          .to_h { |most| [:"streams_#{most}", Endpoint.tls(port(:"streams_#{most}"), certificates.ca, http: "2")] },
         **tls_endpoints }
     end
 
@@ -63,13 +66,13 @@ module Servers
 
     def listen(name, more = "", with = "")
       "server { listen 127.0.0.1:#{port(name)} #{with}; #{more} location / { proxy_pass http://origin; } " \
-        "location /gzipped/ { gzip on; gzip_http_version 1.0; proxy_pass http://origin/; } }"
+      "location /gzipped/ { gzip on; gzip_http_version 1.0; proxy_pass http://origin/; } }"
     end
 
     def of(kind)
       demand = "ssl_client_certificate #{certificates.ca}; ssl_verify_client on;" if kind.demands?
       "ssl_certificate #{kind.certificate}; ssl_certificate_key #{kind.key}; " \
-        "ssl_protocols #{kind.versions.map { |version| "TLSv#{version}" }.join(" ")}; #{demand}"
+      "ssl_protocols #{kind.versions.map { |version| "TLSv#{version}" }.join(" ")}; #{demand}"
     end
   end
 end

@@ -28,12 +28,14 @@ module Servers
     def codings = { "gzip" => "/gzipped", "deflate" => "/deflated", "br" => "/brotli" }
 
     def listeners
-      [listen(:h2c, "h2c"), listen(:few, "h2c", most: FEW), *[1, 10, 100].map { |most| listen(:"streams_#{most}", "h2c", streams: most) }, *secure]
+      [listen(:h2c, "h2c"), listen(:few, "h2c", most: FEW),
+       *[1, 10, 100].map { |most| listen(:"streams_#{most}", "h2c", streams: most) }, *secure]
     end
 
     def endpoints
       known = ->(name) { Endpoint.clear(port(name), http: "2", curl: ["--http2-prior-knowledge"]) }
-      { clear: Endpoint.tls(port(:tls_rsa), certificates.ca, http: "1.1", curl: ["--http1.1"]), h2: known[:h2c], early_h2: known[:h2c], few: known[:few],
+      { clear: Endpoint.tls(port(:tls_rsa), certificates.ca, http: "1.1", curl: ["--http1.1"]),
+        h2: known[:h2c], early_h2: known[:h2c], few: known[:few],
         **[1, 10, 100].to_h { |most| [:"streams_#{most}", known[:"streams_#{most}"]] }, **tls_endpoints }
     end
   end
@@ -53,7 +55,10 @@ module Servers
     # Node looks for packages beside the program.
     def command = [path, File.join(INSTALLED, "node/app.mjs"), title, file]
     def listeners = [listen(:clear, "http"), listen(:short, "http", idle: 1)]
-    def endpoints = { clear: Endpoint.clear(port(:clear)), early: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)) }
+
+    def endpoints
+      { clear: Endpoint.clear(port(:clear)), early: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)) }
+    end
 
     def configure
       FileUtils.cp(File.join(HOME, "apps/node/app.mjs"), File.join(INSTALLED, "node/app.mjs"))
@@ -70,6 +75,8 @@ module Servers
     title "fastify"
     program "node"
 
-    %w[verbs chunked expect large].each { |check| leaves_out check, "its program responds only to GET /echo and POST /early" }
+    %w[verbs chunked expect large].each { |check|
+      leaves_out check, "its program responds only to GET /echo and POST /early"
+    }
   end
 end

@@ -41,7 +41,8 @@ module Servers
 
     FEW = 100
 
-    explains "GOAWAY", "after its GOAWAY it treats requests on the way as a PROTOCOL_ERROR, and drops the streams that it had begun",
+    explains "GOAWAY",
+      "after its GOAWAY it treats requests on the way as a PROTOCOL_ERROR, and drops the streams that it had begun",
       seen: /\A\d+ of 2000 failed: (\d+ × BodyError the body was cut short.*?; )?\d+ × ProtocolError the server ended the connection \(PROTOCOL_ERROR\)/
     explains "early/3", "beside a body that its program does not read, hypercorn accepts no other connection of HTTP/3",
       seen: /\A\d+ of 10 failed: \d+ × TimeoutError connecting took longer/
@@ -61,7 +62,8 @@ module Servers
       clear = Endpoint.clear(port(:clear))
       h2 = Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2")
       few = Endpoint.tls(port(:tls_few), certificates.ca, http: "2")
-      { clear: clear, early: clear, short: Endpoint.clear(port(:short)), tls_rsa: Endpoint.tls(port(:tls_rsa), certificates.ca), h2: h2, early_h2: h2,
+      { clear: clear, early: clear, short: Endpoint.clear(port(:short)),
+        tls_rsa: Endpoint.tls(port(:tls_rsa), certificates.ca), h2: h2, early_h2: h2,
         h3: Endpoint.http3(port(:tls_rsa), certificates.ca), early_h3: Endpoint.http3(port(:tls_rsa), certificates.ca),
         streams_100: h2, streams_10: Endpoint.tls(port(:tls_10), certificates.ca, http: "2"), few: few }
     end
@@ -101,7 +103,8 @@ module Servers
     private
 
     def common(name)
-      [path, "-k", "gthread", "--threads", "60", "--workers", "1", "--graceful-timeout", "3", "-b", "127.0.0.1:#{port(name)}",
+      [path, "-k", "gthread", "--threads", "60", "--workers",
+       "1", "--graceful-timeout", "3", "-b", "127.0.0.1:#{port(name)}",
        "--log-level", "error", "app:wsgi"]
     end
   end

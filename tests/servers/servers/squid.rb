@@ -32,7 +32,8 @@ module Servers
 
     def endpoints
       plain, auth = "http://127.0.0.1:#{port(:clear)}", "http://user:secret@127.0.0.1:#{port(:auth)}"
-      { clear: through(plain), tunnel: tunnel(plain), h2: Endpoint.new(secure_server.url, **tunnel(plain).options, http: "2", curl: tunnel(plain).curl_options),
+      { clear: through(plain), tunnel: tunnel(plain),
+        h2: Endpoint.new(secure_server.url, **tunnel(plain).options, http: "2", curl: tunnel(plain).curl_options),
         auth: through(auth), auth_tunnel: tunnel(auth), **(tls? ? over_tls : {}) }
     end
 

@@ -29,13 +29,15 @@ module Servers
     def codings = { "gzip" => "/encoded/gzip/100000" }
 
     def endpoints
-      { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)), h2: Endpoint.clear(port(:clear), http: "2", curl: ["--http2-prior-knowledge"]) }
+      { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)),
+        h2: Endpoint.clear(port(:clear), http: "2", curl: ["--http2-prior-knowledge"]) }
     end
 
     private
 
     def common(name, endpoint)
-      ["-F", *("-jnone" if Process.uid.zero?), "-n", File.join(dir, name), "-f", File.join(dir, "default.vcl"), "-a", "127.0.0.1:#{port(endpoint)}",
+      ["-F", *("-jnone" if Process.uid.zero?), "-n", File.join(dir, name),
+       "-f", File.join(dir, "default.vcl"), "-a", "127.0.0.1:#{port(endpoint)}",
        "-s", "default,16m"]
     end
   end

@@ -65,7 +65,8 @@ module Hecaton
         when DateTime then value.to_time.utc
         when Date then Time.utc(value.year, value.month, value.day)
         when Time then value.getutc
-        else raise TypeError, "a sunset is of class #{value.class}: give a Date, DateTime, Time, or a String that says one"
+        else raise TypeError,
+          "a sunset is of class #{value.class}: give a Date, DateTime, Time, or a String that says one"
         end
       end
 

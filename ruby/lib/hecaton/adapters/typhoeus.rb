@@ -8,8 +8,9 @@
 #
 # Raises RuntimeError when the original, or something else, already has the name.
 if defined?(Typhoeus) && !(defined?(Hecaton::Typhoeus) && Typhoeus.equal?(Hecaton::Typhoeus))
-  raise "hecaton/typhoeus: the constant Typhoeus is taken, by the original typhoeus it seems: take that out of the Gemfile " \
-        "and require hecaton/typhoeus before whatever requires typhoeus, or use Hecaton::Typhoeus from hecaton/typhoeus/module"
+  raise "hecaton/typhoeus: the constant Typhoeus is taken, by the original typhoeus it seems: " \
+    "take that out of the Gemfile and require hecaton/typhoeus before whatever requires typhoeus, " \
+    "or use Hecaton::Typhoeus from hecaton/typhoeus/module"
 end
 
 # Named here first, so that its classes are called Typhoeus::Request and the like, as they are in logs, caches and keys.
@@ -28,8 +29,9 @@ require_relative "typhoeus/module"
 Typhoeus = Hecaton::Typhoeus unless defined?(Typhoeus)
 
 # Files of the original that count as loaded from here on.
-%w[typhoeus typhoeus/cache/dalli typhoeus/cache/rails typhoeus/cache/redis typhoeus/config typhoeus/easy_factory typhoeus/errors
-   typhoeus/expectation typhoeus/hydra typhoeus/pool typhoeus/request typhoeus/response typhoeus/version].each do |feature|
+%w[typhoeus typhoeus/cache/dalli typhoeus/cache/rails typhoeus/cache/redis typhoeus/config typhoeus/easy_factory
+   typhoeus/errors typhoeus/expectation typhoeus/hydra typhoeus/pool typhoeus/request typhoeus/response
+   typhoeus/version].each do |feature|
   $LOADED_FEATURES << "#{feature}.rb" unless $LOADED_FEATURES.include?("#{feature}.rb")
 end
 

@@ -21,7 +21,8 @@ class Hecaton::Features
     # headers:: Array of names of headers that are signed too. Default: Host, Content-Type, and what begins with
     #   X-Amz-.
     # clock:: what has `call` and returns a Time. Default: Time.now.
-    def initialize(access_key:, secret_key:, region:, service:, session_token: nil, headers: [], clock: Time.method(:now))
+    def initialize(access_key:, secret_key:, region:, service:,
+      session_token: nil, headers: [], clock: Time.method(:now))
       given = { access_key: access_key, secret_key: secret_key, region: region, service: service }
       missing, value = given.find { |_, each| !each.is_a?(String) || each.empty? }
       raise ArgumentError, "#{missing} is of class #{value.class}: give a String that is not empty" if missing
@@ -72,7 +73,8 @@ class Hecaton::Features
       scope = "#{date}/#{@region}/#{@service}/aws4_request"
       text = [ALGORITHM, time, scope, hex(canonical(request, fields, names, payload))].join("\n")
       key = [date, @region, @service, "aws4_request"].inject("AWS4#{@secret_key}") { |secret, part| hmac(secret, part) }
-      "#{ALGORITHM} Credential=#{@access_key}/#{scope}, SignedHeaders=#{names}, Signature=#{hmac(key, text).unpack1("H*")}"
+      "#{ALGORITHM} Credential=#{@access_key}/#{scope}, " \
+      "SignedHeaders=#{names}, Signature=#{hmac(key, text).unpack1("H*")}"
     end
 
     def canonical(request, fields, names, payload)
@@ -83,9 +85,13 @@ class Hecaton::Features
 
     # Names and values in the order of the names.
     def signed(request)
-      named = request.headers.group_by(&:first).transform_values { |lines| lines.map { |_, value| value.strip.gsub(/ +/, " ") }.join(",") }
+      named = request.headers.group_by(&:first).transform_values { |lines|
+        lines.map { |_, value| value.strip.gsub(/ +/, " ") }.join(",")
+      }
       host = named["host"] || Origins.host(request)
-      chosen = named.select { |name, _| name == "content-type" || name.start_with?("x-amz-") || @headers.include?(name) }
+      chosen = named.select { |name, _|
+        name == "content-type" || name.start_with?("x-amz-") || @headers.include?(name)
+      }
       chosen.merge("host" => host).sort
     end
 

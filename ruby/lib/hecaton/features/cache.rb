@@ -110,7 +110,9 @@ class Hecaton::Features
     def own_response(state)
       return state.entry.response(now, "hit") if state.entry && usable?(state)
 
-      Hecaton::Response.new(status: 504, headers: { "cache-status" => "Hecaton; fwd=miss" }) if state.directives.key?("only-if-cached")
+      if state.directives.key?("only-if-cached")
+        Hecaton::Response.new(status: 504, headers: { "cache-status" => "Hecaton; fwd=miss" })
+      end
     end
 
     # The stored Entry for a request. A stored redirect is not used if redirects are followed, because only the engine
@@ -142,13 +144,19 @@ class Hecaton::Features
       required["max-stale"].nil? || over <= Directives.seconds(required["max-stale"])
     end
 
-    def failed?(outcome) = outcome.status ? ERRORS.include?(outcome.status) : outcome.is_a?(Hecaton::Error) && !outcome.is_a?(Hecaton::CancelledError)
+    def failed?(outcome)
+      outcome.status ? ERRORS.include?(outcome.status) :
+        outcome.is_a?(Hecaton::Error) && !outcome.is_a?(Hecaton::CancelledError)
+    end
 
     def may_be_stale?(state, request)
       entry = state.entry
-      return false if entry.nil? || request.in_parts? || %w[must-revalidate no-cache].any? { |name| entry.directives.key?(name) }
+      return false if entry.nil? || request.in_parts? ||
+                      %w[must-revalidate no-cache].any? { |name| entry.directives.key?(name) }
 
-      most = [state.directives["stale-if-error"], entry.directives["stale-if-error"]].compact.map { |value| Directives.seconds(value) }
+      most = [state.directives["stale-if-error"], entry.directives["stale-if-error"]].compact.map { |value|
+        Directives.seconds(value)
+      }
       entry.age(now) - entry.lifetime <= (most.max || @stale_if_error)
     end
 
@@ -175,10 +183,12 @@ class Hecaton::Features
     end
 
     def storable?(request, response, directives)
-      return false if request.in_parts? || response.redirects.any? || directives.key?("no-store") || response.status == 206 || response.status == 304
+      return false if request.in_parts? || response.redirects.any? ||
+                      directives.key?("no-store") || response.status == 206 || response.status == 304
       return false unless Entry.varies(response.headers).all? { |name| Entry.knowable?(name, request.headers) }
 
-      %w[max-age public private].any? { |name| directives.key?(name) } || response.headers.key?("expires") || HEURISTIC.include?(response.status)
+      %w[max-age public private].any? { |name| directives.key?(name) } ||
+        response.headers.key?("expires") || HEURISTIC.include?(response.status)
     end
 
     # One entry replaces those that the same request selects.
@@ -193,7 +203,9 @@ class Hecaton::Features
 
       locations = %w[location content-location].filter_map { |name| outcome.headers[name] }
         .map { |location| absolute(request.url, location) }
-      [request.url, *locations.select { |url| Hecaton::Request.origin_of(url) == request.origin }].each { |url| delete(url) }
+      [request.url, *locations.select { |url| Hecaton::Request.origin_of(url) == request.origin }].each { |url|
+        delete(url)
+      }
       nil
     end
 

@@ -25,8 +25,11 @@ module Hecaton
       # failure:: what has `call`, and says of an outcome whether it is a failure. Default: errors, and a status of 500
       #   or more.
       def initialize(failures: 5, cooldown: 30, most: 1000, failure: nil)
-        { failures: failures, most: most }.each { |name, value| check(name, value, "an Integer of at least 1", value.is_a?(Integer) && value >= 1) }
-        check(:cooldown, cooldown, "a number of seconds from 0 on", cooldown.is_a?(Numeric) && cooldown.real? && cooldown >= 0)
+        { failures: failures, most: most }.each { |name, value|
+          check(name, value, "an Integer of at least 1", value.is_a?(Integer) && value >= 1)
+        }
+        check(:cooldown, cooldown, "a number of seconds from 0 on",
+          cooldown.is_a?(Numeric) && cooldown.real? && cooldown >= 0)
         check(:failure, failure, "an object with call", failure.nil? || failure.respond_to?(:call))
         @most_failures = failures
         @cooldown = cooldown
@@ -42,7 +45,8 @@ module Hecaton
         (request.notes[self] ||= []) << origin
         return if @circuits.empty? || closed?(origin, request)
 
-        raise CircuitOpenError.new("the circuit of #{origin} is open after #{@circuits[origin]&.failures} failures in a row",
+        failures = @circuits[origin]&.failures
+        raise CircuitOpenError.new("the circuit of #{origin} is open after #{failures} failures in a row",
           phase: :queue, url: request.url[/\A[^?]*/])
       end
 
@@ -62,7 +66,9 @@ module Hecaton
       # were refused.
       def stats
         @lock.synchronize do
-          @circuits.transform_values { |circuit| { state: state(circuit), failures: circuit.failures, refused: circuit.refused } }
+          @circuits.transform_values { |circuit|
+            { state: state(circuit), failures: circuit.failures, refused: circuit.refused }
+          }
         end
       end
 

@@ -21,8 +21,12 @@ class Hecaton::Features::Compression
   # name:: :gzip, :deflate, or :zstd, which needs the gem zstd-ruby.
   # minimum:: bytes from which on a body is compressed.
   def initialize(name = :gzip, minimum: 1024)
-    @coder = CODERS.fetch(name) { raise ArgumentError, "coding is #{name.inspect}: use one of #{CODERS.keys.join(", ")}" }
-    raise ArgumentError, "minimum is #{minimum.inspect}: give a number of bytes" unless minimum.is_a?(Integer) && minimum >= 0
+    @coder = CODERS.fetch(name) {
+      raise ArgumentError, "coding is #{name.inspect}: use one of #{CODERS.keys.join(", ")}"
+    }
+    unless minimum.is_a?(Integer) && minimum >= 0
+      raise ArgumentError, "minimum is #{minimum.inspect}: give a number of bytes"
+    end
 
     @coding = name.to_s
     @minimum = minimum
@@ -32,7 +36,8 @@ class Hecaton::Features::Compression
   # For the client.
   def before_request(request)
     body = request.body
-    return unless body.is_a?(String) && body.bytesize >= @minimum && request.headers.none? { |name, _| KEEP.include?(name) || SUM.match?(name) }
+    return unless body.is_a?(String) && body.bytesize >= @minimum &&
+                  request.headers.none? { |name, _| KEEP.include?(name) || SUM.match?(name) }
 
     request.with(body: @coder.call(body), headers: { "Content-Encoding" => @coding })
   end

@@ -46,9 +46,12 @@ class Hecaton::Features
     # nonce:: whether a random nonce is signed too. Default true.
     # tag:: what the signature is for, nil for none.
     # clock:: what has `call` and returns a Time. Default: Time.now.
-    def initialize(key:, key_id:, algorithm:, components: COMPONENTS, label: "sig1", expires_in: nil, nonce: true, tag: nil,
+    def initialize(key:, key_id:, algorithm:, components: COMPONENTS,
+      label: "sig1", expires_in: nil, nonce: true, tag: nil,
       clock: Time.method(:now))
-      @sign = ALGORITHMS.fetch(algorithm) { raise ArgumentError, "algorithm is #{algorithm.inspect}: use one of #{ALGORITHMS.keys.join(", ")}" }
+      @sign = ALGORITHMS.fetch(algorithm) {
+        raise ArgumentError, "algorithm is #{algorithm.inspect}: use one of #{ALGORITHMS.keys.join(", ")}"
+      }
       @key = checked_key(key, algorithm)
       @key_id = check(:key_id, key_id, "a String of printable ASCII", TEXT)
       @components = checked_components(components)
@@ -69,7 +72,8 @@ class Hecaton::Features
       lines = covered.map { |name, value| "#{quoted(name)}: #{value}" }
       base = [*lines, "\"@signature-params\": #{parameters}"].join("\n")
       signature = [@sign.call(@key, base)].pack("m0")
-      request.with(headers: { "signature-input" => "#{@label}=#{parameters}", "signature" => "#{@label}=:#{signature}:" })
+      request.with(headers: { "signature-input" => "#{@label}=#{parameters}",
+                              "signature" => "#{@label}=:#{signature}:" })
     end
 
     # Without the key.
@@ -93,7 +97,8 @@ class Hecaton::Features
     def checked_key(key, algorithm)
       kind = KINDS[algorithm]
       unless kind ? kind_of(key) == kind : key.is_a?(String) && !key.empty?
-        raise ArgumentError, "key is of class #{key.class}: #{algorithm} needs #{kind ? "a private key of OpenSSL (#{kind})" : "a secret, a String"}"
+        needed = kind ? "a private key of OpenSSL (#{kind})" : "a secret, a String"
+        raise ArgumentError, "key is of class #{key.class}: #{algorithm} needs #{needed}"
       end
 
       try_to_sign(key, algorithm)
@@ -121,18 +126,25 @@ class Hecaton::Features
       raise ArgumentError, "components has #{twice.first} twice" if twice
 
       unknown = names.find { |name| !DERIVED.include?(name) && !FIELD.match?(name) }
-      raise ArgumentError, "component #{unknown} is unknown: give names of headers, or any of #{DERIVED.join(", ")}" if unknown
+      if unknown
+        raise ArgumentError, "component #{unknown} is unknown: give names of headers, or any of #{DERIVED.join(", ")}"
+      end
 
       names
     end
 
     def with_digest(request)
-      return request unless @components.include?("content-digest") && !request.headers.key?("content-digest") && request.body
+      return request unless @components.include?("content-digest") &&
+                            !request.headers.key?("content-digest") && request.body
+
       unless request.body.is_a?(String)
-        raise ArgumentError, "content-digest is signed, and the body is read while it is sent: give a String, or leave it out of components"
+        raise ArgumentError,
+          "content-digest is signed, and the body is read while it is sent: " \
+          "give a String, or leave it out of components"
       end
 
-      request.with(headers: { "content-digest" => "sha-256=:#{[OpenSSL::Digest::SHA256.digest(request.body)].pack("m0")}:" })
+      digest = [OpenSSL::Digest::SHA256.digest(request.body)].pack("m0")
+      request.with(headers: { "content-digest" => "sha-256=:#{digest}:" })
     end
 
     # RFC 9421 §2.2; a header's lines are joined (§2.1).

@@ -8,7 +8,9 @@ module Hecaton::Testing
       raise ArgumentError, "a stub has no method: give one such as :get, or :any" if @methods.empty?
 
       @url = url
-      @headers = headers.nil? ? [] : Hecaton::RequestBuilder.pairs(:headers, headers).map { |name, value| [Hecaton::Headers.field(name), value] }
+      @headers = headers.nil? ? [] : Hecaton::RequestBuilder.pairs(:headers, headers).map { |name, value|
+        [Hecaton::Headers.field(name), value]
+      }
       @others = { body: body, json: json, form: form }.compact
       raise ArgumentError, "#{@others.keys.join(", ")} cannot be combined: give one" if @others.size > 1
 
@@ -27,7 +29,9 @@ module Hecaton::Testing
     def to_s
       text = "#{@methods.join(" or ")} #{@url}"
       text += " with headers #{@headers.to_h.inspect}" unless @headers.empty?
-      @others.each { |name, value| text += " with #{name} #{value.respond_to?(:call) ? "that its block takes" : value.inspect}" }
+      @others.each { |name, value|
+        text += " with #{name} #{value.respond_to?(:call) ? "that its block takes" : value.inspect}"
+      }
       text
     end
 
@@ -39,7 +43,9 @@ module Hecaton::Testing
       when :body
         why = "give json or form for what is no text" if expected.is_a?(Hash) || expected.is_a?(Array)
       when :json
-        why = "give what the JSON means, or body for a Regexp or code" if expected.is_a?(Regexp) || expected.respond_to?(:call)
+        if expected.is_a?(Regexp) || expected.respond_to?(:call)
+          why = "give what the JSON means, or body for a Regexp or code"
+        end
       when :form then Hecaton::Content.of(nil, nil, expected, nil)
       end
       raise ArgumentError, "#{name} of a stub is of class #{expected.class}, which no request's is: #{why}" if why

@@ -3,7 +3,8 @@
 module Hecaton::Testing
   # There is one, Testing's own. Known to Interception.bypass as :testing.
   class Registry < Hecaton::Interception::Interceptor
-    WHY = { method: "another method", url: "another URL", query: "another query", headers: "other headers", body: "another body" }.freeze
+    WHY = { method: "another method", url: "another URL", query: "another query",
+            headers: "other headers", body: "another body" }.freeze
     private_constant :WHY
 
     # Array.
@@ -69,15 +70,20 @@ module Hecaton::Testing
         next allowed.match?(url) if allowed.is_a?(Regexp)
 
         allowed = allowed.downcase
-        allowed.start_with?("*.") ? host.end_with?(allowed[1..]) : [host, authority, host.delete("[]")].include?(allowed)
+        allowed.start_with?("*.") ? host.end_with?(allowed[1..]) :
+          [host, authority, host.delete("[]")].include?(allowed)
       end
     end
 
     def message(request, stubs)
       text = "no stub matches #{request}, and its host is not among Hecaton::Testing.allowed_hosts."
-      return "#{text} There are no stubs: add Hecaton.stub(:#{request.http_method.downcase}, #{request.url.inspect}) { … }" if stubs.empty?
+      if stubs.empty?
+        return "#{text} There are no stubs: " \
+          "add Hecaton.stub(:#{request.http_method.downcase}, #{request.url.inspect}) { … }"
+      end
 
-      "#{text} The stubs are:\n" + stubs.map { |stub| "  #{stub} (#{WHY.fetch(stub.mismatch(request), "added since")})" }.join("\n")
+      "#{text} The stubs are:\n" +
+        stubs.map { |stub| "  #{stub} (#{WHY.fetch(stub.mismatch(request), "added since")})" }.join("\n")
     end
   end
 end

@@ -32,11 +32,17 @@ module Hecaton::Testing
     # For Testing.response.
     def response(status, headers, content, facts)
       raise ArgumentError, "#{content.keys.join(", ")} cannot be combined: give one" if content.size > 1
-      return InPieces.new(status: status, headers: headers, pieces: pieces(content[:pieces]), **facts) if content.key?(:pieces)
-      return Hecaton::Response.new(status: status, headers: headers, body: content.fetch(:body, ""), **facts) unless content.key?(:json)
+      if content.key?(:pieces)
+        return InPieces.new(status: status, headers: headers, pieces: pieces(content[:pieces]), **facts)
+      end
+      unless content.key?(:json)
+        return Hecaton::Response.new(status: status, headers: headers, body: content.fetch(:body, ""), **facts)
+      end
 
       require "json"
-      typed = Hecaton::RequestBuilder.pairs(:headers, headers || {}).any? { |name, _| Hecaton::Headers.field(name).casecmp?("content-type") }
+      typed = Hecaton::RequestBuilder.pairs(:headers, headers || {}).any? { |name, _|
+        Hecaton::Headers.field(name).casecmp?("content-type")
+      }
       headers = [*headers.to_a, ["Content-Type", "application/json"]] unless typed
       Hecaton::Response.new(status: status, headers: headers, body: JSON.generate(content[:json]), **facts)
     end

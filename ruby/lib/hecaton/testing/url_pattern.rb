@@ -24,7 +24,8 @@ module Hecaton::Testing
 
     # For messages.
     def to_s
-      shown = @given.nil? ? "any URL" : @given.respond_to?(:call) ? "a URL that its block takes" : @given.is_a?(Regexp) ? @given.inspect : @given.to_s
+      shown = @given.nil? ? "any URL" : @given.respond_to?(:call) ? "a URL that its block takes" :
+        @given.is_a?(Regexp) ? @given.inspect : @given.to_s
       shown + (@query.nil? ? "" : " with the query #{@query.inspect}")
     end
 
@@ -39,8 +40,12 @@ module Hecaton::Testing
     end
 
     def absolute(url)
-      raise ArgumentError, "the URL of a stub is #{url.inspect}: give an absolute one, a Regexp or a block" unless url.match?(%r{\Ahttps?://}i)
-      raise ArgumentError, "the URL of a stub has credentials in it: give headers: { authorization: … }" if url.match?(%r{\A\w+://[^/?#]*@})
+      unless url.match?(%r{\Ahttps?://}i)
+        raise ArgumentError, "the URL of a stub is #{url.inspect}: give an absolute one, a Regexp or a block"
+      end
+      if url.match?(%r{\A\w+://[^/?#]*@})
+        raise ArgumentError, "the URL of a stub has credentials in it: give headers: { authorization: … }"
+      end
 
       Hecaton::Native.resolve("http://localhost/", url)
     end
@@ -65,7 +70,9 @@ module Hecaton::Testing
 
     def pairs(query)
       Hecaton::RequestBuilder.pairs(:query, query).flat_map do |name, values|
-        (values.is_a?(Array) ? values : [values]).compact.map { |value| [name.to_s, Hecaton::RequestBuilder.plain(:query, name, value).to_s] }
+        (values.is_a?(Array) ? values : [values]).compact.map { |value|
+          [name.to_s, Hecaton::RequestBuilder.plain(:query, name, value).to_s]
+        }
       end
     end
   end

@@ -25,10 +25,13 @@ class NotificationsTest < ServerTest
 
   def test_a_subscriber_with_five_arguments
     seen = []
-    reported(/hecaton\z/, ->(name, started, finished, id, payload) { seen << [name, started, finished, id, payload] }) { client.get(url("/delay/20?secret")) }
+    reported(/hecaton\z/, ->(name, started, finished, id, payload) { seen << [name, started, finished, id, payload] }) {
+      client.get(url("/delay/20?secret"))
+    }
     assert_equal %w[attempt.hecaton request.hecaton], seen.map(&:first)
     name, started, finished, id, payload = seen.last
-    assert_equal ["request.hecaton", String, "GET", 200], [name, id.class, *payload.values_at("http.request.method", "http.response.status_code")]
+    assert_equal ["request.hecaton", String, "GET", 200],
+      [name, id.class, *payload.values_at("http.request.method", "http.response.status_code")]
     assert_operator finished - started, :>=, 0.02
     assert_equal seen.first[3], id
     refute_match(/secret/, seen.inspect)
@@ -50,13 +53,16 @@ class NotificationsTest < ServerTest
     assert_operator seen.first.duration, :>=, 20
     assert_equal [200, 200, nil], seen.map { |event| event.payload["http.response.status_code"] }
     failed = seen.last.payload
-    assert_equal ["Hecaton::ProtocolError", Hecaton::ProtocolError], [failed[:exception].first, failed[:exception_object].class]
+    assert_equal ["Hecaton::ProtocolError", Hecaton::ProtocolError],
+      [failed[:exception].first, failed[:exception_object].class]
     assert_equal Float, (seen.first.end.to_f - seen.first.time.to_f).class
   end
 
   def test_what_subscribed_for_one_block_alone
     seen = []
-    ActiveSupport::Notifications.subscribed(->(*event) { seen << event.first }, "request.hecaton") { client.get(url("/r/1")) }
+    ActiveSupport::Notifications.subscribed(->(*event) { seen << event.first }, "request.hecaton") {
+      client.get(url("/r/1"))
+    }
     client.get(url("/r/1"))
     assert_equal ["request.hecaton"], seen
   end
@@ -70,7 +76,8 @@ class NotificationsTest < ServerTest
     def logger = self.class.lines
 
     def request(event)
-      info "#{event.payload["http.request.method"]} #{event.payload["url.full"]} #{event.payload["http.response.status_code"]} #{event.duration.round}ms"
+      facts = event.payload.values_at("http.request.method", "url.full", "http.response.status_code")
+      info "#{facts.join(" ")} #{event.duration.round}ms"
     end
   end
 

@@ -29,7 +29,9 @@ class CallTest < ServerTest
   end
 
   # A server that responds with one status after the other, and with the request it received.
-  def responding(*statuses) = server { |request| [statuses.size > 1 ? statuses.shift : statuses.first, {}, request.body] }
+  def responding(*statuses) = server { |request|
+    [statuses.size > 1 ? statuses.shift : statuses.first, {}, request.body]
+  }
 
   def tries(error_or_response)
     list = error_or_response.respond_to?(:tries) ? error_or_response.tries : error_or_response.env[:hecaton_tries]
@@ -48,7 +50,8 @@ class CallTest < ServerTest
   end
 
   def test_what_is_missing_is_an_error_of_its_own
-    { { app: nil } => Connection::MissingApp, { env: nil } => Connection::MissingEnv, { timeout: nil } => Connection::MissingTimeout,
+    { { app: nil } => Connection::MissingApp, { env: nil } => Connection::MissingEnv,
+      { timeout: nil } => Connection::MissingTimeout,
       { open_timeout: nil } => Connection::MissingOpenTimeout }.each do |options, kind|
       assert_operator assert_raises(kind) { connect(**options) }.class, :<, ArgumentError
     end
@@ -102,7 +105,8 @@ class CallTest < ServerTest
 
   def test_a_response_lists_its_tries
     flaky = responding(503, 503, 200)
-    response = connect(flaky.url, retry_options: { interval: 0, retry_statuses: [503], methods: [:post] }).post("/", "body")
+    response = connect(flaky.url, retry_options: { interval: 0, retry_statuses: [503], methods: [:post] })
+      .post("/", "body")
     assert_equal [[1, 503, nil], [2, 503, nil], [3, 200, nil]], tries(response)
     assert_equal %w[body body body], flaky.arrived.map(&:body)
     assert_equal [200, "body"], [response.status, response.body]
@@ -115,13 +119,16 @@ class CallTest < ServerTest
     error = assert_raises(Faraday::ConnectionFailed) { connect(silent.url, retry_options: { interval: 5 }).get("/") }
     assert_equal 1, error.tries.size, "the interval is as long as the total"
     waiting = server { |_| [503, { "Retry-After" => "1000" }] }
-    assert_equal 1, connect(waiting.url, retry_options: { retry_statuses: [503], interval: 0 }).get("/").env[:hecaton_tries].size
+    assert_equal 1,
+      connect(waiting.url, retry_options: { retry_statuses: [503], interval: 0 }).get("/").env[:hecaton_tries].size
   end
 
   def test_the_total_is_for_all_tries_together
     held = server { :hang }
     given = []
-    noting = Class.new(Faraday::Middleware) { define_method(:call) { |env| given << env.request.timeout; @app.call(env) } }
+    noting = Class.new(Faraday::Middleware) {
+      define_method(:call) { |env| given << env.request.timeout; @app.call(env) }
+    }
     connection = connect(held.url, timeout: 3, retry_options: { interval: 0.01, max: 4 }) do |faraday|
       faraday.options.read_timeout = 0.1
       faraday.use noting
@@ -133,7 +140,8 @@ class CallTest < ServerTest
     assert_operator given.last, :<=, 3 - 0.1 * (given.size - 1), "each try has what those before it left"
     assert_equal 3, connection.options.timeout
     once = connect(held.url, timeout: 0.2)
-    assert_equal 1, assert_raises(Faraday::TimeoutError) { once.get("/") }.tries.size, "a total that is used up leaves nothing for another"
+    assert_equal 1, assert_raises(Faraday::TimeoutError) { once.get("/") }.tries.size,
+      "a total that is used up leaves nothing for another"
   end
 
   def test_options_of_the_configuration_and_of_a_connection
@@ -143,11 +151,14 @@ class CallTest < ServerTest
       silent.arrived.size
     end
     Hecaton::Call.configure { |config| config.retry_options = { interval: 0, max: 1 } }
-    assert_equal [2, 3, 2], [count.call, count.call(retry_options: { max: 2 }), count.call(retry_options: false)] # Without tries of its own, the engine re-sends once.
+    # Without tries of its own, the engine re-sends once.
+    assert_equal [2, 3, 2], [count.call, count.call(retry_options: { max: 2 }), count.call(retry_options: false)]
     Hecaton::Call.configure { |config| config.retry = false }
     assert_equal 2, count.call(retry_options: { max: 2 })
     Hecaton::Call.configure { |config| config.retry = true }
-    assert_match(/nonsense is unknown/, assert_raises(Faraday::Error) { connect(retry_options: { nonsense: 1 }).get("/r/1") }.message)
+    assert_match(/nonsense is unknown/, assert_raises(Faraday::Error) {
+      connect(retry_options: { nonsense: 1 }).get("/r/1")
+    }.message)
   end
 
   def test_exceptions_are_added_to_those_that_are_there
@@ -164,18 +175,25 @@ class CallTest < ServerTest
 
   def test_the_blocks_of_retry
     reported = []
-    block = ->(*arguments, **named) { reported << (named.empty? ? arguments[2..] : named.values_at(:retry_count, :exception)) }
-    connect(responding(500, 500, 200).url, retry_options: { interval: 0, retry_statuses: [500], retry_block: block }).get("/")
+    block = ->(*arguments, **named) {
+      reported << (named.empty? ? arguments[2..] : named.values_at(:retry_count, :exception))
+    }
+    connect(responding(500, 500, 200).url,
+      retry_options: { interval: 0, retry_statuses: [500], retry_block: block }).get("/")
     assert_equal Faraday::VERSION.to_i < 2 ? [[2, nil], [1, nil]] : [[0, nil], [1, nil]], reported
-    requested = connect(responding(500, 200).url, retry_options: { interval: 0, retry_statuses: [500], retry_if: ->(env, _) { env.method == :post } })
+    requested = connect(responding(500, 200).url,
+      retry_options: { interval: 0, retry_statuses: [500], retry_if: ->(env, _) { env.method == :post } })
     assert_equal 200, requested.post("/", "x").status
   end
 
   def test_middlewares_behind_it_begin_anew
     flaky = responding(503, 200)
-    connection = connect(flaky.url, retry_options: { interval: 0, methods: [:post], retry_statuses: [503] }) { |faraday| faraday.request :url_encoded }
+    connection = connect(flaky.url, retry_options: { interval: 0, methods: [:post], retry_statuses: [503] }) { |faraday|
+      faraday.request :url_encoded
+    }
     connection.post("/", a: 1)
-    assert_equal [["a=1", "application/x-www-form-urlencoded"]] * 2, (flaky.arrived.map { |request| [request.body, request.headers["content-type"]] })
+    assert_equal [["a=1", "application/x-www-form-urlencoded"]] * 2,
+      (flaky.arrived.map { |request| [request.body, request.headers["content-type"]] })
   end
 
   def test_files_are_sent_again_whole
@@ -186,7 +204,9 @@ class CallTest < ServerTest
       kind = Faraday::FilePart
     end
     flaky = responding(503, 200)
-    connection = connect(flaky.url, retry_options: { interval: 0, methods: [:post], retry_statuses: [503] }) { |faraday| faraday.request :multipart }
+    connection = connect(flaky.url, retry_options: { interval: 0, methods: [:post], retry_statuses: [503] }) { |faraday|
+      faraday.request :multipart
+    }
     connection.post("/", file: kind.new(StringIO.new("content"), "text/plain", "a.txt"))
     first, second = flaky.arrived
     assert_includes first.body, "content"
@@ -197,7 +217,11 @@ class CallTest < ServerTest
     short = server { |request| request.path == "/short" ? "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc" : "" }
     connection = connect(short.url, retry_options: { interval: 0 })
     pieces = []
-    request_once = ->(path) { assert_raises(Faraday::ConnectionFailed) { connection.get(path) { |request| request.options.on_data = proc { |piece, *| pieces << piece } } } }
+    request_once = ->(path) {
+      assert_raises(Faraday::ConnectionFailed) {
+        connection.get(path) { |request| request.options.on_data = proc { |piece, *| pieces << piece } }
+      }
+    }
     assert_equal [1, "abc"], [request_once.call("/short").tries.size, pieces.join]
     assert_equal 4, request_once.call("/nothing").tries.size
   end

@@ -23,7 +23,8 @@ class WatcherTest < Minitest::Test
     said = warned("Sunset" => "Sat, 31 Dec 2089 23:59:59 GMT")
     assert_equal "Endpoint #{endpoint} is deprecated for removal on 2089-12-31T23:59:59+00:00\n", said
     said = warned("sunset" => "Mon, 31 Dec 2018 23:59:59 GMT")
-    assert_equal "Endpoint #{endpoint} was deprecated for removal on 2018-12-31T23:59:59+00:00 and could be removed AT ANY TIME\n", said
+    assert_equal "Endpoint #{endpoint} was deprecated for removal " \
+      "on 2018-12-31T23:59:59+00:00 and could be removed AT ANY TIME\n", said
   end
 
   def test_its_link_is_reported
@@ -32,7 +33,8 @@ class WatcherTest < Minitest::Test
   end
 
   def test_nothing_is_said_of_others_and_of_dates_that_are_none
-    assert_equal ["", "", ""], [warned({}), warned("Sunset" => "soon"), warned({ "Sunset" => "Sat, 31 Dec 2089 23:59:59 GMT" }, false)]
+    assert_equal ["", "", ""],
+      [warned({}), warned("Sunset" => "soon"), warned({ "Sunset" => "Sat, 31 Dec 2089 23:59:59 GMT" }, false)]
   end
 
   def test_a_logger_is_warned_instead

@@ -9,7 +9,8 @@ class FaradayClientsTest < FaradayTest
 
   def test_connections_of_equal_settings_share_their_connection
     server = numbering
-    numbers = Array.new(3) { connection(server.url).get("/").body } + [connection(server.url, request: { timeout: 9 }).get("/").body] +
+    numbers = Array.new(3) { connection(server.url).get("/").body } +
+              [connection(server.url, request: { timeout: 9 }).get("/").body] +
               [connection(server.url, request: { timeout: 8 }).get("/").body]
     assert_equal %w[1 1 1 2 2], numbers, "the last two have no other timeout than a total"
     assert_equal "3", connection(server.url, request: { timeout: 9, open_timeout: 3 }).get("/").body
@@ -29,14 +30,18 @@ class FaradayClientsTest < FaradayTest
 
   # Faraday makes the adapter at the first request, which may be weeks after the deployment.
   def test_options_are_checked_where_the_connection_is_built
-    { { timout: 1 } => /\Aadapter :hecaton: unknown keyword: :timout; did you mean timeout\?/, { per_origin: "4" } => /per_origin is of class String/,
+    {
+      { timout: 1 } => /\Aadapter :hecaton: unknown keyword: :timout; did you mean timeout\?/,
+      { per_origin: "4" } => /per_origin is of class String/,
       { base_url: "http://h" } => /give it to Faraday.new/,
-      { url: "http://h" } => /did you mean base_url\? That is not an option of it: give it to Faraday.new/ }.each do |options, message|
+      { url: "http://h" } => /did you mean base_url\? That is not an option of it: give it to Faraday.new/
+    }.each do |options, message|
       assert_match message, assert_raises(Faraday::Error) { connection("http://h", [:hecaton, options]) }.message
       filled = Faraday.new("http://h") { |faraday| faraday.adapter(:hecaton) { |given| given.update(options) } }
       assert_match message, assert_raises(Faraday::Error) { filled.get("/") }.message
     end
-    assert_equal "1", Faraday.new(numbering.url) { |faraday| faraday.adapter Faraday::Adapter::Hecaton, http: "1.1" }.get("/").body
+    assert_equal "1",
+      Faraday.new(numbering.url) { |faraday| faraday.adapter Faraday::Adapter::Hecaton, http: "1.1" }.get("/").body
     taken = Class.new(Faraday::Adapter) { define_method(:initialize) { |app, timout:| super(app, timout: timout) } }
     Faraday.new("http://h") { |faraday| faraday.adapter taken, timout: 1 }.app
   end
@@ -105,7 +110,9 @@ class FaradayClientsTest < FaradayTest
 
   def test_options_come_by_keywords_and_by_a_block
     speaking = TestServer.new("--http2")
-    conn = Faraday.new(speaking.url) { |faraday| faraday.adapter(:hecaton, http: 2) { |settings| settings[:retry] = { max: 1, statuses: [503], interval: 0 } } }
+    conn = Faraday.new(speaking.url) { |faraday|
+      faraday.adapter(:hecaton, http: 2) { |settings| settings[:retry] = { max: 1, statuses: [503], interval: 0 } }
+    }
     seen = conn.get("/status/503").env[:hecaton_response]
     assert_equal [503, 2, "2"], [seen.status, seen.attempts.size, seen.http_version]
     assert_equal "HTTP/2", JSON.parse(conn.post("/echo", "x").body)["protocol"]

@@ -18,7 +18,8 @@ class FaradayErrorsTest < FaradayTest
       Hecaton::TimeoutError.new("x", phase: :first_byte) => Faraday::TimeoutError,
       Hecaton::TimeoutError.new("x", phase: :queue) => Faraday::TimeoutError,
       Hecaton::TimeoutError.new("x", phase: :connect) => Faraday::ConnectionFailed,
-      Hecaton::ResolveError.new("x") => Faraday::ConnectionFailed, Hecaton::ProtocolError.new("x") => Faraday::ConnectionFailed,
+      Hecaton::ResolveError.new("x") => Faraday::ConnectionFailed,
+      Hecaton::ProtocolError.new("x") => Faraday::ConnectionFailed,
       Hecaton::BodyError.new("x") => Faraday::ConnectionFailed, Hecaton::TLSError.new("x") => Faraday::SSLError,
       Hecaton::RedirectError.new("x") => Faraday::ClientError, Hecaton::ForkError.new("x") => Faraday::ConnectionFailed
     }.each do |error, kind|
@@ -47,7 +48,9 @@ class FaradayErrorsTest < FaradayTest
     conn = connection
     assert_match(/line break/, assert_raises(Faraday::Error) { conn.get("/echo", nil, "X-A" => "a\r\nb: c") }.message)
     assert_match(/class Hash/, assert_raises(Faraday::Error) { conn.post("/echo", { a: 1 }) }.message)
-    assert_match(/body has 3 bytes/, assert_raises(Faraday::Error) { conn.post("/echo", "abc", "Content-Length" => "4") }.message)
+    assert_match(/body has 3 bytes/, assert_raises(Faraday::Error) {
+      conn.post("/echo", "abc", "Content-Length" => "4")
+    }.message)
     assert_raises(Faraday::Error) { Faraday.new { |faraday| faraday.adapter :hecaton }.get("/nowhere") }
   end
 
@@ -58,9 +61,12 @@ class FaradayErrorsTest < FaradayTest
       writer.close
       connection.post("/echo", reader) { |request| request.headers["Content-Length"] = length }
     end
-    assert_equal ["3", "abc"], seen(request_once.call(3)).then { |reported| [reported["headers"].transform_keys(&:downcase)["content-length"], reported["body"]] }
+    assert_equal ["3", "abc"], seen(request_once.call(3)).then { |reported|
+      [reported["headers"].transform_keys(&:downcase)["content-length"], reported["body"]]
+    }
     ["x", "-1", "", 1.5, "0x3"].each do |length|
-      assert_match(/Content-Length .*#{Regexp.escape(length.inspect)}.*\(POST /, assert_raises(Faraday::Error) { request_once.call(length) }.message)
+      assert_match(/Content-Length .*#{Regexp.escape(length.inspect)}.*\(POST /,
+        assert_raises(Faraday::Error) { request_once.call(length) }.message)
     end
   end
 
@@ -70,7 +76,8 @@ class FaradayErrorsTest < FaradayTest
     secret = location.sub("://", "://user:password@") + "?token=1"
     requests_made = {
       "GET" => [->(request) { request.headers["X-A"] = "a\nb" }, ->(request) { request.options.timeout = "soon" },
-                ->(request) { request.options.bind = { host: "127.0.0.1", port: 1 } }, ->(request) { request.options.open_timeout = -1 }],
+                ->(request) { request.options.bind = { host: "127.0.0.1", port: 1 } },
+                ->(request) { request.options.open_timeout = -1 }],
       "POST" => [->(request) { request.body = { a: 1 } }, ->(request) { request.body = 5 }]
     }
     requests_made.each do |verb, changes|
@@ -101,9 +108,14 @@ class FaradayErrorsTest < FaradayTest
 
   def test_options_that_cannot_be_honoured_are_refused_by_name
     bind = { host: "127.0.0.1", port: 1 }
-    assert_match(/bind has a port/, assert_raises(Faraday::Error) { connection(request: { bind: bind }).get("/r/1") }.message)
-    { base_url: "http://x", headers: {}, bearer: "x", raise_for_status: true, cookies: true, nonsense: 1, http: "3" }.each do |name, value|
-      error = assert_raises(Faraday::Error, name.to_s) { connection(real_server.url, [:hecaton, { name => value }]).get("/r/1") }
+    assert_match(/bind has a port/, assert_raises(Faraday::Error) {
+      connection(request: { bind: bind }).get("/r/1")
+    }.message)
+    { base_url: "http://x", headers: {}, bearer: "x", raise_for_status: true, cookies: true, nonsense: 1, http: "3" }
+      .each do |name, value|
+      error = assert_raises(Faraday::Error, name.to_s) {
+        connection(real_server.url, [:hecaton, { name => value }]).get("/r/1")
+      }
       assert_match(/#{name}/, error.message)
     end
   end

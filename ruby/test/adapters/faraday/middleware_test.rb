@@ -26,7 +26,9 @@ class FaradayMiddlewareTest < FaradayTest
   end
 
   def test_a_coding_that_is_no_text_is_left_alone
-    odd = server { [200, { "Content-Encoding" => "gzip\xFF".b, "Content-Type" => "text/plain; charset=\xFF".b }, "text"] }
+    odd = server {
+      [200, { "Content-Encoding" => "gzip\xFF".b, "Content-Type" => "text/plain; charset=\xFF".b }, "text"]
+    }
     response = connection(odd.url).get("/")
     assert_equal ["text", "gzip\xFF".b], [response.body, response.headers["content-encoding"].b]
   end
@@ -35,7 +37,9 @@ class FaradayMiddlewareTest < FaradayTest
     [-> { "text" }, -> { StringIO.new("text") }, -> { File.open(file("text"), "rb") }].each do |body|
       replies = [503, 503, 200]
       receiving = server { |request| [replies.shift, {}, request.body] }
-      conn = connection(receiving.url) { |faraday| faraday.request :retry, max: 2, methods: [:post], retry_statuses: [503] }
+      conn = connection(receiving.url) { |faraday|
+        faraday.request :retry, max: 2, methods: [:post], retry_statuses: [503]
+      }
       assert_equal [200, "text"], conn.post("/", body.call).then { |response| [response.status, response.body] }
       assert_equal %w[text text text], receiving.arrived.map(&:body)
     end
@@ -56,7 +60,9 @@ class FaradayMiddlewareTest < FaradayTest
 
   def test_retry_after_failures_tries_as_often_as_it_says
     held = server { :hang }
-    conn = connection(held.url, request: { timeout: 60, read_timeout: 0.1 }) { |faraday| faraday.request :retry, max: 2 }
+    conn = connection(held.url, request: { timeout: 60, read_timeout: 0.1 }) { |faraday|
+      faraday.request :retry, max: 2
+    }
     assert_raises(Faraday::TimeoutError) { conn.get("/") }
     wait_until { held.requests.size == 3 }
     assert_raises(Faraday::TimeoutError) { conn.post("/", "x") }
@@ -67,7 +73,9 @@ class FaradayMiddlewareTest < FaradayTest
   def test_redirects
     skip "no middleware for redirects is packaged for Faraday 2" if TWO
 
-    landing = server { |request| request.path == "/a" ? [302, { "Location" => "/b" }] : [200, {}, "#{request.verb} #{request.body.inspect}"] }
+    landing = server { |request|
+      request.path == "/a" ? [302, { "Location" => "/b" }] : [200, {}, "#{request.verb} #{request.body.inspect}"]
+    }
     conn = connection(landing.url) { |faraday| faraday.use FaradayMiddleware::FollowRedirects }
     assert_equal "GET \"\"", conn.get("/a").body
     assert_equal "GET \"\"", conn.post("/a", "form").body, "and without a Content-Length of the body that is gone"
@@ -78,7 +86,8 @@ class FaradayMiddlewareTest < FaradayTest
 
   def test_json_and_gzip_of_the_middlewares
     speaking = server do |request|
-      [200, { "Content-Type" => "application/json", "Content-Encoding" => "gzip" }, Zlib.gzip(JSON.generate(got: JSON.parse(request.body)))]
+      [200, { "Content-Type" => "application/json", "Content-Encoding" => "gzip" },
+       Zlib.gzip(JSON.generate(got: JSON.parse(request.body)))]
     end
     conn = connection(speaking.url) do |faraday|
       faraday.request :json
@@ -93,15 +102,20 @@ class FaradayMiddlewareTest < FaradayTest
     reader, writer = IO.pipe
     Thread.new { writer.write("from a "); writer.write("pipe"); writer.close }
     path = Pathname(file("from a path"))
-    { reader => "from a pipe", path => "from a path", %w[from an array] => "fromanarray", path.each_line => "from a path",
+    { reader => "from a pipe", path => "from a path",
+      %w[from an array] => "fromanarray", path.each_line => "from a path",
       Enumerator.new { |all| all << "from " << "an enumerator" } => "from an enumerator" }.each do |body, text|
       assert_equal text, seen(conn.post("/echo", body))["body"]
     end
     reader, writer = IO.pipe
     writer.write("12345")
     writer.close
-    assert_equal ["12345", "5"], seen(conn.put("/echo", reader, "Content-Length" => "5")).then { |reported| [reported["body"], reported["headers"]["content-length"]] }
-    assert_raises(IOError) { conn.post("/echo", Enumerator.new { |all| all << "a"; raise IOError, "the disk is gone" }) }
+    assert_equal ["12345", "5"], seen(conn.put("/echo", reader, "Content-Length" => "5")).then { |reported|
+      [reported["body"], reported["headers"]["content-length"]]
+    }
+    assert_raises(IOError) {
+      conn.post("/echo", Enumerator.new { |all| all << "a"; raise IOError, "the disk is gone" })
+    }
   end
 
   def test_a_file_stands_where_it_stood
@@ -114,5 +128,7 @@ class FaradayMiddlewareTest < FaradayTest
 
   private
 
-  def file(content) = Tempfile.new("hecaton").tap { |file| (@files ||= []) << file; file.write(content); file.close }.path
+  def file(content)
+    Tempfile.new("hecaton").tap { |file| (@files ||= []) << file; file.write(content); file.close }.path
+  end
 end

@@ -81,10 +81,12 @@ class FaradayParallelTest < FaradayTest
     conn = connection
     responses = []
     conn.in_parallel(ADAPTER.setup_parallel_manager(raise_errors: false)) do
-      responses.push(conn.get("http://127.0.0.1:#{closed_port}/"), conn.get("/r/1"), conn.get("/r/2", nil, "X-A" => "a\nb"))
+      responses.push(conn.get("http://127.0.0.1:#{closed_port}/"),
+        conn.get("/r/1"), conn.get("/r/2", nil, "X-A" => "a\nb"))
     end
     assert_equal [0, 200, 0], responses.map(&:status)
-    assert_equal [Faraday::ConnectionFailed, nil, Faraday::Error], (responses.map { |response| response.env[:hecaton_error]&.class })
+    assert_equal [Faraday::ConnectionFailed, nil, Faraday::Error],
+      (responses.map { |response| response.env[:hecaton_error]&.class })
   end
 
   def test_what_a_middleware_raises_keeps_none_of_the_others
@@ -102,7 +104,9 @@ class FaradayParallelTest < FaradayTest
     responses = %w[/a /b].map { |path| [path, nil] }.to_h
     conn.in_parallel do
       responses.each_key do |path|
-        responses[path] = conn.get(path) { |request| request.options.on_data = proc { |chunk, size| pieces[path] << [chunk, size] } }
+        responses[path] = conn.get(path) { |request|
+          request.options.on_data = proc { |chunk, size| pieces[path] << [chunk, size] }
+        }
       end
     end
     responses.each do |path, response|
@@ -115,7 +119,9 @@ class FaradayParallelTest < FaradayTest
     conn = connection(together(4).url)
     responses = []
     conn.in_parallel do
-      4.times { |index| responses << conn.get("/r/#{index}") { |request| request.options.open_timeout = 30 + index % 3 } }
+      4.times { |index|
+        responses << conn.get("/r/#{index}") { |request| request.options.open_timeout = 30 + index % 3 }
+      }
     end
     assert_equal [200] * 4, responses.map(&:status)
     assert(responses.all? { |response| response.env[:hecaton_response].attempts.size == 1 })
@@ -137,7 +143,9 @@ class FaradayParallelTest < FaradayTest
     conn = connection
     io = StringIO.new("shared")
     responses = []
-    conn.in_parallel { responses.push(conn.post("/echo", io), conn.post("/echo", io), conn.post("/echo", "text"), conn.post("/echo")) }
+    conn.in_parallel {
+      responses.push(conn.post("/echo", io), conn.post("/echo", io), conn.post("/echo", "text"), conn.post("/echo"))
+    }
     assert_equal ["shared", "shared", "text", ""], (responses.map { |response| seen(response)["body"] })
     assert_equal 0, io.pos
   end
@@ -154,7 +162,8 @@ class FaradayParallelTest < FaradayTest
     end
     assert_empty @servers.first.arrived
     conn.in_parallel { conn.get("/") }
-    assert_equal executes? ? 1 : 3, @servers.first.arrived.size, "Faraday 1 does not notify the manager that its block was left"
+    assert_equal executes? ? 1 : 3, @servers.first.arrived.size,
+      "Faraday 1 does not notify the manager that its block was left"
   end
 
   def test_an_interrupt_ends_all_and_closes_their_connections
@@ -231,7 +240,9 @@ class FaradayParallelTest < FaradayTest
           responses = []
           begin
             conn.in_parallel(manager) do
-              8.times { |index| responses << conn.get("/").on_complete { raise NotImplementedError if number == 1 && index == 4 } }
+              8.times { |index|
+                responses << conn.get("/").on_complete { raise NotImplementedError if number == 1 && index == 4 }
+              }
             end
           rescue NotImplementedError
             next :raised
@@ -246,7 +257,9 @@ class FaradayParallelTest < FaradayTest
   def test_a_fiber_that_stops_in_a_callback_holds_up_no_other
     conn = connection(server { [200, {}] }.url)
     manager = ADAPTER.setup_parallel_manager
-    stopped = Fiber.new { conn.in_parallel(manager) { 4.times { |index| conn.get("/").on_complete { Fiber.yield if index == 1 } } } }
+    stopped = Fiber.new {
+      conn.in_parallel(manager) { 4.times { |index| conn.get("/").on_complete { Fiber.yield if index == 1 } } }
+    }
     stopped.resume
     other = connection(@servers.first.url)
     response = nil
@@ -284,7 +297,9 @@ class FaradayParallelTest < FaradayTest
       end
     end.map(&:value)
     assert_equal [Faraday::ConnectionFailed, nil], errors
-    expected = Array.new(2) { |number| Array.new(10) { |index| number.zero? && index == 3 ? "" : "/#{number}/#{index}" } }
+    expected = Array.new(2) { |number|
+      Array.new(10) { |index| number.zero? && index == 3 ? "" : "/#{number}/#{index}" }
+    }
     assert_equal expected, (responses.map { |own| own.map(&:body) })
   end
 end
@@ -310,7 +325,9 @@ class FaradayExecuteTest < FaradayParallelTest
     manager = ADAPTER.setup_parallel_manager
     inner = []
     conn.in_parallel(manager) do
-      conn.get("/r/1").on_complete { conn.in_parallel(manager) { 3.times { |number| inner << conn.get("/r/#{number}") } } }
+      conn.get("/r/1").on_complete {
+        conn.in_parallel(manager) { 3.times { |number| inner << conn.get("/r/#{number}") } }
+      }
     end
     assert_equal [200] * 3, inner.map(&:status)
   end

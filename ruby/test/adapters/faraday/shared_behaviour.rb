@@ -9,7 +9,9 @@ module SharedBehaviour
   def conn(url = @server.url, **options, &block) = connection(url, adapter, **options, &block)
 
   # Sends a request of this verb, as Faraday's users do: what stands there goes to the query or to the body.
-  def request_once(conn, verb, path = "/", payload = nil, headers = nil, &block) = conn.public_send(verb, path, payload, headers, &block)
+  def request_once(conn, verb, path = "/", payload = nil, headers = nil, &block)
+    conn.public_send(verb, path, payload, headers, &block)
+  end
 
   def responding(*reply, &block)
     @server = server(&(block || ->(_) { reply }))
@@ -47,7 +49,8 @@ module SharedBehaviour
     define_method(:"test_#{verb}_encodes_params") do
       responding(200)
       encoding = conn { |faraday| faraday.request(:url_encoded) }
-      [[{ name: "zack" }, "name=zack"], [{ name: { first: "z k", all: [1, 2] } }, "name%5Ball%5D%5B%5D=1&name%5Ball%5D%5B%5D=2&name%5Bfirst%5D=z+k"]]
+      [[{ name: "zack" }, "name=zack"],
+       [{ name: { first: "z k", all: [1, 2] } }, "name%5Ball%5D%5B%5D=1&name%5Ball%5D%5B%5D=2&name%5Bfirst%5D=z+k"]]
         .each do |payload, encoded|
           request_once(encoding, verb, "/", payload)
           request = @server.arrived.first
@@ -59,12 +62,15 @@ module SharedBehaviour
     define_method(:"test_#{verb}_sends_a_body_that_is_set") do
       responding(200)
       response = conn.public_send(verb, "/") { |request| request.body = "töst" }
-      assert_equal ["töst".b, "5"], @server.arrived.first.then { |request| [request.body.b, request.headers["content-length"]] }
+      assert_equal ["töst".b, "5"],
+        @server.arrived.first.then { |request| [request.body.b, request.headers["content-length"]] }
       assert_equal "töst", response.env.request_body
     end
 
     define_method(:"test_#{verb}_fails_when_nobody_listens") do
-      error = assert_raises(Faraday::ConnectionFailed) { request_once(connection("http://127.0.0.1:#{closed_port}", adapter), verb) }
+      error = assert_raises(Faraday::ConnectionFailed) {
+        request_once(connection("http://127.0.0.1:#{closed_port}", adapter), verb)
+      }
       refute_nil error.cause
     end
 
@@ -80,7 +86,9 @@ module SharedBehaviour
 
     define_method(:"test_#{verb}_goes_through_a_proxy") do
       responding { |request| request.target.include?("refused") ? [407, {}] : [200, { "X-Target" => request.target }] }
-      requesting = conn("http://nowhere.test", proxy: @server.url.sub("//", "//us%40er:secret@")) { |faraday| faraday.response(:raise_error) }
+      requesting = conn("http://nowhere.test", proxy: @server.url.sub("//", "//us%40er:secret@")) { |faraday|
+        faraday.response(:raise_error)
+      }
       assert_equal "http://nowhere.test/a", request_once(requesting, verb, "/a")["x-target"]
       assert_equal "Basic #{["us@er:secret"].pack("m0")}", @server.arrived.first.headers["proxy-authorization"]
       assert_raises(Faraday::ProxyAuthError) { request_once(requesting, verb, "/refused") }
@@ -99,7 +107,9 @@ module SharedBehaviour
         assert_equal pieces.map { |chunk, _| sum += chunk.bytesize }, pieces.map(&:last)
         assert_equal [""], pieces.map(&:first) if body.empty?
         assert_equal ["", 200, "b"], [response.body, response.status, response["x-a"]]
-        assert(envs.all? { |env| env.is_a?(Faraday::Env) && env.status == 200 && env.response_headers["x-a"] == "b" }) if FaradayTest::TWO
+        if FaradayTest::TWO
+          assert(envs.all? { |env| env.is_a?(Faraday::Env) && env.status == 200 && env.response_headers["x-a"] == "b" })
+        end
       end
     end
 
@@ -133,7 +143,8 @@ module SharedBehaviour
     coded = Zlib.gzip("plain")
     responding(200, { "Content-Encoding" => "gzip" }, coded)
     response = conn.get("/", nil, "Accept-Encoding" => "gzip")
-    assert_equal [coded, "gzip", coded.bytesize.to_s], [response.body, *response.headers.values_at("content-encoding", "content-length")]
+    assert_equal [coded, "gzip", coded.bytesize.to_s],
+      [response.body, *response.headers.values_at("content-encoding", "content-length")]
   end
 
   def test_statuses_become_errors_by_the_middleware
@@ -162,9 +173,11 @@ module SharedBehaviour
     io = StringIO.new("0123456789")
     io.pos = 4
     conn.post("/", io, "Content-Length" => "6")
-    assert_equal ["456789", "6"], @server.arrived.first.then { |request| [request.body, request.headers["content-length"]] }
+    assert_equal ["456789", "6"],
+      @server.arrived.first.then { |request| [request.body, request.headers["content-length"]] }
     conn.post("/", StringIO.new("in pieces"), "Transfer-Encoding" => "chunked")
-    assert_equal ["in pieces", "chunked"], @server.arrived.first.then { |request| [request.body, request.headers["transfer-encoding"]] }
+    assert_equal ["in pieces", "chunked"],
+      @server.arrived.first.then { |request| [request.body, request.headers["transfer-encoding"]] }
   end
 
   def test_the_urls_query_and_path_go_on_the_wire_as_faraday_made_them

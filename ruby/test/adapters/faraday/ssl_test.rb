@@ -37,7 +37,9 @@ class FaradaySslTest < FaradayTest
     assert_raises(Faraday::SSLError) { get(server, ca_file: other) }
     assert_equal "secret", get(server, ca_file: other, ca_path: @folder).body
     assert_equal "secret", get(server, [:hecaton, { ca: @authority.pem }]).body
-    assert_match(/ca_path .*no certificates/, refused(ca_path: Dir.mkdir(File.join(@folder, "empty")).then { File.join(@folder, "empty") }))
+    assert_match(/ca_path .*no certificates/, refused(ca_path: Dir.mkdir(File.join(@folder, "empty")).then {
+      File.join(@folder, "empty")
+    }))
     assert_match(/ca_path .*No such file/, refused(ca_path: "/nowhere"))
     assert_match(/nowhere/, refused(ca_file: "/nowhere.pem"))
   end
@@ -93,7 +95,9 @@ class FaradaySslTest < FaradayTest
   def test_what_is_refused_matters_where_tls_is_used_alone
     plain = server { [200, {}, "open"] }
     assert_equal "open", connection(plain.url, [:hecaton], ssl: { verify_depth: 3 }).get("/").body
-    assert_raises(Faraday::Error) { connection(plain.url, [:hecaton, { redirects: true }], ssl: { verify_depth: 3 }).get("/") }
+    assert_raises(Faraday::Error) {
+      connection(plain.url, [:hecaton, { redirects: true }], ssl: { verify_depth: 3 }).get("/")
+    }
     both = connection(plain.url, [:hecaton], ssl: { verify_depth: 3 })
     assert_equal "open", both.get("/").body
     assert_match(/verify_depth/, assert_raises(Faraday::Error) { both.get(secure.url(host: "localhost")) }.message)
@@ -106,7 +110,8 @@ class FaradaySslTest < FaradayTest
     assert_match(/verify_depth/, refused(verify_depth: 3))
     assert_match(/ciphers/, refused(ciphers: "HIGH")) if Faraday::SSLOptions.members.include?(:ciphers)
     assert_equal Faraday::SSLOptions.members.sort, %i[
-      ca_file ca_path cert_store certificate ciphers client_cert client_key hostname max_version min_version private_key verify
+      ca_file ca_path cert_store certificate ciphers client_cert
+      client_key hostname max_version min_version private_key verify
       verify_depth verify_hostname verify_mode version
     ] & Faraday::SSLOptions.members, "an option that nobody thought of"
   end

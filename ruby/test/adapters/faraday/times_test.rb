@@ -33,7 +33,9 @@ class FaradayTimesTest < FaradayTest
       nil
     end
     url = "http://127.0.0.1:#{dripping.local_address.ip_port}"
-    assert_equal :total, failure(Faraday::TimeoutError) { connection(url, request: { timeout: 0.3, read_timeout: 30 }).get("/") }
+    assert_equal :total, failure(Faraday::TimeoutError) {
+      connection(url, request: { timeout: 0.3, read_timeout: 30 }).get("/")
+    }
   ensure
     dripping&.close
   end
@@ -58,7 +60,10 @@ class FaradayTimesTest < FaradayTest
       slow = connection(url, request: { timeout: 60, read_timeout: 0.7 })
       assert_equal :read, failure(Faraday::TimeoutError) { slow.get("/") }
       pieces = []
-      assert_equal :read, (failure(Faraday::TimeoutError) { slow.get("/") { |r| r.options.on_data = proc { |chunk, *| pieces << chunk } } })
+      assert_equal :read,
+        (failure(Faraday::TimeoutError) {
+          slow.get("/") { |r| r.options.on_data = proc { |chunk, *| pieces << chunk } }
+        })
       assert_equal "abc", pieces.join
     end
   end
@@ -71,13 +76,15 @@ class FaradayTimesTest < FaradayTest
   end
 
   def test_without_a_word_of_time_all_phases_have_sixty_seconds_and_the_whole_three_hundred
-    phases = settings.values_at(:resolve_timeout, :connect_timeout, :tls_timeout, :send_timeout, :first_byte_timeout, :read_timeout)
+    phases = settings.values_at(:resolve_timeout, :connect_timeout,
+      :tls_timeout, :send_timeout, :first_byte_timeout, :read_timeout)
     assert_equal [[60], 300], [phases.uniq, settings[:timeout]]
   end
 
   def test_where_the_total_is_given_it_alone_limits_the_phases
     given = settings(timeout: 5)
-    assert_equal [nil], given.values_at(:resolve_timeout, :tls_timeout, :send_timeout, :first_byte_timeout, :read_timeout).uniq
+    assert_equal [nil],
+      given.values_at(:resolve_timeout, :tls_timeout, :send_timeout, :first_byte_timeout, :read_timeout).uniq
     assert_operator given[:connect_timeout], :>, 3600
     assert_equal given, settings(timeout: 7), "requests of any total share connections"
     assert_equal 2, settings(timeout: 5, given: { connect_timeout: 2 })[:connect_timeout]

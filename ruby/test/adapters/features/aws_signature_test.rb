@@ -4,15 +4,18 @@ require "scripted"
 require "hecaton/features/aws_signature"
 
 class AWSSignatureTest < ServerTest
-  KEYS = { access_key: "AKIDEXAMPLE", secret_key: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", region: "us-east-1", service: "service" }.freeze
-  S3 = { access_key: "AKIAIOSFODNN7EXAMPLE", secret_key: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", region: "us-east-1", service: "s3" }.freeze
+  KEYS = { access_key: "AKIDEXAMPLE", secret_key: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
+           region: "us-east-1", service: "service" }.freeze
+  S3 = { access_key: "AKIAIOSFODNN7EXAMPLE",
+         secret_key: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", region: "us-east-1", service: "s3" }.freeze
 
   def feature(time = Time.utc(2015, 8, 30, 12, 36), **options)
     Hecaton::Features::AWSSignature.new(**KEYS, clock: -> { time }, **options)
   end
 
   def signature(feature, method, url, **options)
-    feature.before_attempt(Hecaton::Request.new(method, url, **options), 1).headers["authorization"][/Signature=(.*)/, 1]
+    feature.before_attempt(Hecaton::Request.new(method, url, **options), 1)
+      .headers["authorization"][/Signature=(.*)/, 1]
   end
 
   def test_the_test_suite_of_aws
@@ -20,7 +23,8 @@ class AWSSignatureTest < ServerTest
       ["GET", "/"] => "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31",
       ["GET", "/?Param2=value2&Param1=value1"] => "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500",
       ["GET", "/\u1234"] => "8318018e0b0f223aa2bbf98705b62bb787dc9c0e678f255a891fd03141be5d85",
-      ["GET", "/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"] => "07ef7494c76fa4850883e2b006601f940f8a34d404d0cfa977f52a65bbf5f24f",
+      ["GET", "/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"] =>
+        "07ef7494c76fa4850883e2b006601f940f8a34d404d0cfa977f52a65bbf5f24f",
       ["GET", "/example/.."] => "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31",
       ["GET", "/./"] => "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31",
       ["POST", "/"] => "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b"
@@ -34,7 +38,8 @@ class AWSSignatureTest < ServerTest
 
   def test_a_field_that_is_repeated
     assert_equal "c9d5ea9f3f72853aea855b47ea873832890dbdd183b4468f858259531a5138ea",
-      signature(feature(headers: %w[my-header1]), "GET", "https://example.amazonaws.com/", headers: { "My-Header1" => %w[value2 value2 value1] })
+      signature(feature(headers: %w[my-header1]), "GET", "https://example.amazonaws.com/",
+        headers: { "My-Header1" => %w[value2 value2 value1] })
   end
 
   def test_blanks_in_a_field
@@ -45,7 +50,8 @@ class AWSSignatureTest < ServerTest
 
   def test_the_host_that_is_sent_is_signed
     expected = signature(feature, "GET", "https://example.amazonaws.com/")
-    assert_equal expected, signature(feature, "GET", "https://127.0.0.1/", headers: { "Host" => "example.amazonaws.com" })
+    assert_equal expected,
+      signature(feature, "GET", "https://127.0.0.1/", headers: { "Host" => "example.amazonaws.com" })
   end
 
   def test_a_path_of_s3_is_encoded_once
@@ -69,7 +75,8 @@ class AWSSignatureTest < ServerTest
     feature = feature(Time.utc(2013, 5, 24), **S3, headers: %w[range date])
     assert_equal "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41",
       signature(feature, "GET", "https://examplebucket.s3.amazonaws.com/test.txt", headers: { "Range" => "bytes=0-9" })
-    put = { headers: { "Date" => "Fri, 24 May 2013 00:00:00 GMT", "x-amz-storage-class" => "REDUCED_REDUNDANCY" }, body: "Welcome to Amazon S3." }
+    put = { headers: { "Date" => "Fri, 24 May 2013 00:00:00 GMT", "x-amz-storage-class" => "REDUCED_REDUNDANCY" },
+            body: "Welcome to Amazon S3." }
     assert_equal "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd",
       signature(feature, "PUT", "https://examplebucket.s3.amazonaws.com/test$file.text", **put)
   end
@@ -91,7 +98,8 @@ class AWSSignatureTest < ServerTest
   def test_a_redirect_back_is_not_signed
     back = nil
     Scripted.run("/" => ->(_) { Scripted.response(302, "Location" => back) }) do |other|
-      Scripted.run("/" => Scripted.response(302, "Location" => "#{other.url}/"), "/2" => Scripted.response(200)) do |server|
+      Scripted.run("/" => Scripted.response(302, "Location" => "#{other.url}/"),
+        "/2" => Scripted.response(200)) do |server|
         back = "#{server.url}/2"
         client = client(redirects: 3, features: [Hecaton::Features::AWSSignature.new(**KEYS, session_token: "session")])
         assert_equal 200, client.get("#{server.url}/").status
@@ -106,7 +114,8 @@ class AWSSignatureTest < ServerTest
     error = error_of(Hecaton::FeatureError) { client(features: [feature]).post(url("/echo"), body: reader) }
     assert_match(/give a String/, error.message)
     refute_match(/EXAMPLEKEY/, feature.inspect)
-    sent = client(features: [feature(**S3)]).post(url("/echo"), body: StringIO.new("x")).json["headers"].to_h { |name, value| [name.downcase, value] }
+    response = client(features: [feature(**S3)]).post(url("/echo"), body: StringIO.new("x"))
+    sent = response.json["headers"].to_h { |name, value| [name.downcase, value] }
     assert_equal "UNSIGNED-PAYLOAD", sent["x-amz-content-sha256"]
   ensure
     reader.close

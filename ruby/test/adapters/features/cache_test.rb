@@ -1,5 +1,5 @@
-# The cache by RFC 9111: what is stored, for how long, how it is validated, and what drops it. After the public http-cache
-# tests.
+# The cache by RFC 9111: what is stored, for how long, how it is validated, and what drops it. After the public
+# http-cache tests.
 require "test_helper"
 require "scripted"
 require "zlib"
@@ -19,7 +19,9 @@ class CacheTest < ServerTest
   # validators.
   def serve(**options)
     @cache = Hecaton::Features::Cache.new(clock: -> { @now }, **options)
-    Scripted.run(Hash.new { |replies, path| replies[path] = method(:reply).to_proc }.tap { |replies| replies.define_singleton_method(:fetch) { |key, *| self[key] } }) do |server|
+    Scripted.run(Hash.new { |replies, path| replies[path] = method(:reply).to_proc }.tap { |replies|
+      replies.define_singleton_method(:fetch) { |key, *| self[key] }
+    }) do |server|
       @server = server
       @client = client(features: [@cache])
       yield "#{server.url}/"
@@ -89,12 +91,14 @@ class CacheTest < ServerTest
   end
 
   def test_what_is_stored_and_what_is_not
-    { "no-store" => false, "no-cache" => false, "max-age=100, no-store" => false, "max-age=100, no-cache" => false, "max-age=100" => true }.each do |said, expected|
+    { "no-store" => false, "no-cache" => false, "max-age=100, no-store" => false,
+      "max-age=100, no-cache" => false, "max-age=100" => true }.each do |said, expected|
       @headers = { "Cache-Control" => said }
       serve { |url| assert_equal expected, hit?(url), said }
     end
     @headers = { "Cache-Control" => "max-age=100" }
-    { 200 => true, 203 => true, 301 => true, 404 => true, 410 => true, 500 => true, 206 => false, 299 => true }.each do |status, expected|
+    { 200 => true, 203 => true, 301 => true, 404 => true, 410 => true, 500 => true, 206 => false, 299 => true }
+      .each do |status, expected|
       @status = status
       serve { |url| assert_equal expected, hit?(url), status }
     end
@@ -125,8 +129,11 @@ class CacheTest < ServerTest
   end
 
   def test_what_a_304_says_of_itself_changes_nothing
-    replies = [Scripted.response(200, { "Cache-Control" => "max-age=0", "ETag" => 'W/"a"', "Content-Type" => "text/plain" }, "x"),
-               Scripted.response(304, { "ETag" => '"a"', "Content-Type" => "text/html", "Keep-Alive" => "timeout=5", "X-New" => "1" })]
+    replies =
+      [Scripted.response(200,
+        { "Cache-Control" => "max-age=0", "ETag" => 'W/"a"', "Content-Type" => "text/plain" }, "x"),
+       Scripted.response(304,
+         { "ETag" => '"a"', "Content-Type" => "text/html", "Keep-Alive" => "timeout=5", "X-New" => "1" })]
     Scripted.run("/" => ->(_) { replies.size > 1 ? replies.shift : replies.first }) do |server|
       client = client(features: [Hecaton::Features::Cache.new])
       headers = Array.new(2) { client.get("#{server.url}/").headers }.last
@@ -150,10 +157,13 @@ class CacheTest < ServerTest
 
   def test_directives_of_requests
     {
-      { "cache-control" => "no-cache" } => false, { "pragma" => "no-cache" } => false, { "cache-control" => "no-store" } => false,
-      { "cache-control" => "max-age=10" } => false, { "cache-control" => "max-age=60" } => true, { "cache-control" => "min-fresh=60" } => false,
+      { "cache-control" => "no-cache" } => false,
+      { "pragma" => "no-cache" } => false, { "cache-control" => "no-store" } => false,
+      { "cache-control" => "max-age=10" } => false,
+      { "cache-control" => "max-age=60" } => true, { "cache-control" => "min-fresh=60" } => false,
       { "cache-control" => "max-age=60", "pragma" => "no-cache" } => true,
-      { "cache-control" => "min-fresh=10" } => true, { "range" => "bytes=0-1" } => false, { "cache-control" => "only-if-cached" } => true
+      { "cache-control" => "min-fresh=10" } => true,
+      { "range" => "bytes=0-1" } => false, { "cache-control" => "only-if-cached" } => true
     }.each do |headers, expected|
       serve { |url| assert_equal expected, hit?(url, after: 50, **headers), headers }
     end
@@ -191,11 +201,14 @@ class CacheTest < ServerTest
     seen = []
     Scripted.run("/" => lambda { |request|
       seen << request[/^if-none-match: (.*)\r/i, 1]
-      Scripted.response(seen.size == 2 ? 304 : 200, replies[seen.size - 1].merge("X-Number" => seen.size.to_s), seen.size == 2 ? "" : seen.size.to_s)
+      Scripted.response(seen.size == 2 ? 304 : 200,
+        replies[seen.size - 1].merge("X-Number" => seen.size.to_s), seen.size == 2 ? "" : seen.size.to_s)
     }) do |server|
       client = client(features: [Hecaton::Features::Cache.new])
       responses = Array.new(3) { client.get("#{server.url}/") }
-      assert_equal([["1", '"a"', "1"], ["1", '"a"', "1"], ["3", '"c"', "3"]], responses.map { |each| [each.body, each.headers["etag"], each.headers["x-number"]] })
+      assert_equal([["1", '"a"', "1"], ["1", '"a"', "1"], ["3", '"c"', "3"]], responses.map { |each|
+        [each.body, each.headers["etag"], each.headers["x-number"]]
+      })
       assert_equal [nil, '"a"', nil], seen
     end
   end
@@ -212,7 +225,8 @@ class CacheTest < ServerTest
     @headers["Vary"] = "X-Language, X-Other"
     serve do |url|
       one, two = get(url, "x-language" => "en"), get(url, "x-language" => "de")
-      assert_equal [one, two, one], [get(url, "x-language" => "en"), get(url, "x-language" => "de"), get(url, "X-Language" => " en ")]
+      assert_equal [one, two, one],
+        [get(url, "x-language" => "en"), get(url, "x-language" => "de"), get(url, "X-Language" => " en ")]
       refute_equal one, get(url)
       @headers["Vary"] = "*"
       refute hit?("#{url}star")
@@ -267,7 +281,8 @@ class CacheTest < ServerTest
       @now += 500
       @status = 503
       response = @client.get(url)
-      assert_equal ["1", "500", "Hecaton; hit; detail=stale-if-error"], [response.body, *response.headers.to_h.values_at("age", "cache-status")]
+      assert_equal ["1", "500", "Hecaton; hit; detail=stale-if-error"],
+        [response.body, *response.headers.to_h.values_at("age", "cache-status")]
       assert_equal "1", @client.get(url, raise_for_status: true).body
       parts = nil
       @client.batch { |batch| parts = batch.get(url).on_body { |_| nil } }
@@ -330,7 +345,8 @@ class CacheTest < ServerTest
   end
 
   def test_a_stored_redirect_is_none_for_who_follows_it
-    replies = { "/" => Scripted.response(301, "Location" => "/next", "Cache-Control" => "max-age=60"), "/next" => Scripted.response(200, {}, "next") }
+    replies = { "/" => Scripted.response(301, "Location" => "/next", "Cache-Control" => "max-age=60"),
+                "/next" => Scripted.response(200, {}, "next") }
     Scripted.run(replies) do |server|
       features = [Hecaton::Features::Cache.new]
       client, following = client(features: features), client(features: features, redirects: 1)
@@ -378,7 +394,8 @@ class CacheTest < ServerTest
   def test_what_another_store_returns_is_no_response
     good = { status: 200, url: "http://127.0.0.1/", body: "x", headers: [], vary: {}, sent: 1, came: 1 }
     [["x", 1, {}, good, [nil], [1], ["x"], [[]]], good.keys.map { |key| [good.merge(key => :rubbish)] },
-     [[good.merge(headers: [1])], [good.merge(headers: [["age"]])], [good.transform_keys(&:to_s)]]].flatten(1).each do |value|
+     [[good.merge(headers: [1])], [good.merge(headers: [["age"]])],
+      [good.transform_keys(&:to_s)]]].flatten(1).each do |value|
       store = Object.new
       store.define_singleton_method(:read) { |_| value }
       store.define_singleton_method(:write) { |*| nil }
@@ -408,7 +425,8 @@ class CacheTest < ServerTest
     end
     serve do |url|
       @headers = { "Cache-Control" => "max-age=0", "ETag" => '"a"', "Cache-Status" => "CDN; hit" }
-      assert_equal [[200, "2"]], Array.new(2) { @client.get(url).then { |response| [response.status, response.body] } }.uniq
+      assert_equal [[200, "2"]],
+        Array.new(2) { @client.get(url).then { |response| [response.status, response.body] } }.uniq
     end
   end
 
@@ -418,7 +436,9 @@ class CacheTest < ServerTest
       client = @client.with(redirects: 1)
       assert_equal "1", client.get(url).body
       usual = method(:reply)
-      define_singleton_method(:reply) { |request| request.start_with?("GET / ") ? Scripted.response(302, "Location" => "/b") : usual.call(request) }
+      define_singleton_method(:reply) { |request|
+        request.start_with?("GET / ") ? Scripted.response(302, "Location" => "/b") : usual.call(request)
+      }
       @server.instance_variable_get(:@responses).clear
       assert_equal [200, "2"], client.get(url).then { |response| [response.status, response.body] }
     end
@@ -443,11 +463,13 @@ class CacheTest < ServerTest
 
   def test_a_coded_body_is_not_given_to_who_gets_it_decoded
     coded = Zlib.gzip("text")
-    Scripted.run("/" => Scripted.response(200, { "Cache-Control" => "max-age=60", "Content-Encoding" => "gzip" }, coded)) do |server|
+    Scripted.run("/" => Scripted.response(200,
+      { "Cache-Control" => "max-age=60", "Content-Encoding" => "gzip" }, coded)) do |server|
       client = client(features: [Hecaton::Features::Cache.new])
       own = { headers: { "accept-encoding" => "gzip" } }
       bodies = lambda do
-        [client.get("#{server.url}/"), client.with(decode: false).get("#{server.url}/"), client.get("#{server.url}/", **own),
+        [client.get("#{server.url}/"), client.with(decode: false).get("#{server.url}/"),
+         client.get("#{server.url}/", **own),
          client.with(decode_always: true).get("#{server.url}/", **own)].map(&:body)
       end
       assert_equal ["text", coded, coded, "text"], bodies.call

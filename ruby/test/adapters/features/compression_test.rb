@@ -30,8 +30,10 @@ class CompressionTest < ServerTest
   end
 
   def test_what_is_sent_as_it_is
-    [{ body: "small" }, { body: BODY, headers: { "content-encoding" => "br" } }, { body: BODY, headers: { "Content-Digest" => "x" } },
-     { body: BODY, headers: { "X-Amz-Content-SHA256" => "x" } }, { body: BODY, headers: { "x-amz-checksum-crc32" => "x" } },
+    [{ body: "small" }, { body: BODY, headers: { "content-encoding" => "br" } },
+     { body: BODY, headers: { "Content-Digest" => "x" } },
+     { body: BODY, headers: { "X-Amz-Content-SHA256" => "x" } },
+     { body: BODY, headers: { "x-amz-checksum-crc32" => "x" } },
      { body: BODY, headers: { "Content-Range" => "bytes 0-4/5" } },
      { body: StringIO.new(BODY) }].each do |options|
       head, body = sent(**options)

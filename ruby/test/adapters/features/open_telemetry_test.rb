@@ -27,7 +27,9 @@ module OpenTelemetry
     def self.context_with_span(span) = { span: span }
   end
 
-  def self.propagation = Class.new { def inject(carrier, context:) = carrier["traceparent"] = "00-#{context[:span].object_id}" }.new
+  def self.propagation
+    Class.new { def inject(carrier, context:) = carrier["traceparent"] = "00-#{context[:span].object_id}" }.new
+  end
 end
 
 require "hecaton/features/open_telemetry"
@@ -51,10 +53,12 @@ class OpenTelemetryTest < ServerTest
       assert_equal ["503", nil, nil], spans.map { |span| span.attributes["error.type"] }
       assert_equal [["GET", :client]] * 3, spans.map { |span| [span.name, span.kind] }
       assert_equal ["#{server.url}/"] * 2 + ["#{server.url}/next"], spans.map { |span| span.attributes["url.full"] }
-      assert_equal({ "server.address" => "127.0.0.1", "url.scheme" => "http", "network.protocol.version" => "1.1", "network.peer.address" => "127.0.0.1" },
+      assert_equal({ "server.address" => "127.0.0.1", "url.scheme" => "http",
+        "network.protocol.version" => "1.1", "network.peer.address" => "127.0.0.1" },
         spans.last.attributes.slice("server.address", "url.scheme", "network.protocol.version", "network.peer.address"))
       assert(spans.all? { |span| span.finished >= span.started })
-      assert_equal spans.map { |span| "00-#{span.object_id}" }, server.requests.map { |request| request[/^traceparent: (\S+)/, 1] }
+      assert_equal spans.map { |span| "00-#{span.object_id}" },
+        server.requests.map { |request| request[/^traceparent: (\S+)/, 1] }
     end
   end
 

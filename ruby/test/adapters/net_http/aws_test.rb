@@ -3,7 +3,11 @@ require_relative "support"
 begin
   require "aws-sdk-v1"
   # Ruby 3 took these away, which this SDK calls.
-  %i[escape decode].each { |name| URI.define_singleton_method(name) { |text| URI::DEFAULT_PARSER.public_send(name == :decode ? :unescape : name, text) } }
+  %i[escape decode].each { |name|
+    URI.define_singleton_method(name) { |text|
+      URI::DEFAULT_PARSER.public_send(name == :decode ? :unescape : name, text)
+    }
+  }
 rescue LoadError
   nil # Not packaged everywhere.
 end
@@ -26,13 +30,15 @@ class AwsTest < NetHTTPTest
   def service(responses)
     Scripted.run(responses) do |server|
       uri = URI(server.url)
-      yield AWS::S3.new(access_key_id: "id", secret_access_key: "secret", s3_endpoint: uri.host, s3_port: uri.port, use_ssl: false,
+      yield AWS::S3.new(access_key_id: "id", secret_access_key: "secret",
+        s3_endpoint: uri.host, s3_port: uri.port, use_ssl: false,
         s3_force_path_style: true, max_retries: 0, proxy_uri: nil), server
     end
   end
 
   def test_reading_and_writing
-    service("/bucket/key" => Scripted.response(200, { "ETag" => '"x"', "Content-Type" => "text/plain" }, "content")) do |s3, server|
+    service("/bucket/key" => Scripted.response(200,
+      { "ETag" => '"x"', "Content-Type" => "text/plain" }, "content")) do |s3, server|
       object = s3.buckets["bucket"].objects["key"]
       assert_equal "content", object.read
       pieces = []
@@ -40,7 +46,8 @@ class AwsTest < NetHTTPTest
       assert_equal "content", pieces.join
       object.write("to be stored", content_type: "text/plain")
       requested = server.requests
-      assert_equal ["GET /bucket/key", "GET /bucket/key", "PUT /bucket/key"], requested.map { |request| request[/\A(\S+ \S+)/, 1] }
+      assert_equal ["GET /bucket/key", "GET /bucket/key", "PUT /bucket/key"],
+        requested.map { |request| request[/\A(\S+ \S+)/, 1] }
       assert requested.last.end_with?("\r\n\r\nto be stored")
       assert_match(/^authorization: AWS id:/i, requested.last)
       assert_operator Hecaton::NetHTTP.pool.idle_connections, :>, 0
@@ -55,7 +62,9 @@ class AwsTest < NetHTTPTest
 
   def test_errors
     service({}) do |s3, _|
-      assert_raises(AWS::S3::Errors::NoSuchKey, AWS::S3::Errors::NotFound, AWS::Errors::ClientError) { s3.buckets["bucket"].objects["none"].read }
+      assert_raises(AWS::S3::Errors::NoSuchKey, AWS::S3::Errors::NotFound, AWS::Errors::ClientError) {
+        s3.buckets["bucket"].objects["none"].read
+      }
     end
   end
 end

@@ -10,8 +10,12 @@ class NetHTTPFailureTest < NetHTTPTest
 
   def test_refused
     port = closed_port
-    request_once = ->(klass) { assert_raises(Errno::ECONNREFUSED) { klass.start("127.0.0.1", port) { |http| http.get("/") } } }
-    assert_match(/\AFailed to open TCP connection to 127\.0\.0\.1:#{port} \(/, same { |klass| request_once.call(klass).message })
+    request_once = ->(klass) {
+      assert_raises(Errno::ECONNREFUSED) { klass.start("127.0.0.1", port) { |http| http.get("/") } }
+    }
+    assert_match(/\AFailed to open TCP connection to 127\.0\.0\.1:#{port} \(/, same { |klass|
+      request_once.call(klass).message
+    })
     caused(request_once.call(Hecaton::NetHTTP), Hecaton::ConnectError)
   end
 
@@ -35,7 +39,11 @@ class NetHTTPFailureTest < NetHTTPTest
       error = same_error { |klass| start(klass, read_timeout: 0.3, max_retries: 0) { |http| http.get(path) } }
       assert_instance_of Net::ReadTimeout, error
       caused(error, Hecaton::TimeoutError)
-      error = same_error { |klass| start(klass, read_timeout: 0.3, max_retries: 0) { |http| http.request_get(path) { |response| response.read_body {} } } }
+      error = same_error { |klass|
+        start(klass, read_timeout: 0.3, max_retries: 0) { |http|
+          http.request_get(path) { |response| response.read_body {} }
+        }
+      }
       assert_instance_of Net::ReadTimeout, error
     end
   end
@@ -47,7 +55,9 @@ class NetHTTPFailureTest < NetHTTPTest
       caused(error, Hecaton::TimeoutError, :total)
     end
     Hecaton::NetHTTP.total_timeout = 0.4
-    assert_raises(Net::ReadTimeout) { start { |http| http.request_get("/fault/drip") { |response| response.read_body {} } } }
+    assert_raises(Net::ReadTimeout) {
+      start { |http| http.request_get("/fault/drip") { |response| response.read_body {} } }
+    }
   end
 
   def test_open_timeout_counts_for_tls
@@ -61,7 +71,11 @@ class NetHTTPFailureTest < NetHTTPTest
   def test_a_server_that_reads_nothing
     served(->(_socket) { sleep }) do |host, port|
       body = "x" * 20_000_000
-      error = same_error { |klass| klass.start(host, port, write_timeout: 0.3, max_retries: 0) { |http| http.post("/", body, "content-type" => "a/b") } }
+      error = same_error { |klass|
+        klass.start(host, port, write_timeout: 0.3, max_retries: 0) { |http|
+          http.post("/", body, "content-type" => "a/b")
+        }
+      }
       assert_instance_of Net::WriteTimeout, error
       caused(error, Hecaton::TimeoutError, :send)
     end
@@ -73,7 +87,9 @@ class NetHTTPFailureTest < NetHTTPTest
     caused(error, Hecaton::ProtocolError)
     error = same_error { |klass| start(klass) { |http| http.post("/fault/reset", "a=1") } }
     assert_instance_of Errno::ECONNRESET, error
-    same_error { |klass| start(klass) { |http| http.request_post("/fault/close", "a=1") { |response| response.read_body } } }
+    same_error { |klass|
+      start(klass) { |http| http.request_post("/fault/close", "a=1") { |response| response.read_body } }
+    }
   end
 
   def test_what_is_not_http
@@ -85,7 +101,8 @@ class NetHTTPFailureTest < NetHTTPTest
   def test_a_body_that_is_cut_short_is_an_error
     %w[/fault/truncate /fault/truncate-chunked].each do |path|
       caused(assert_raises(EOFError) { start { |http| http.get(path) } }, Hecaton::BodyError)
-      caused(assert_raises(EOFError) { start { |http| http.request_get(path) { |response| response.read_body {} } } }, Hecaton::BodyError)
+      caused(assert_raises(EOFError) { start { |http| http.request_get(path) { |response| response.read_body {} } } },
+        Hecaton::BodyError)
     end
   end
 

@@ -27,7 +27,11 @@ class PersistentTest < NetHTTPTest
   end
 
   # A response, with Connection and Keep-Alive, which both say.
-  def reported(response) = JSON.parse(response.body).then { |reported| [reported["method"], reported["path"], reported["body"], reported["headers"].map { |name, value| [name.downcase, value] }.sort] }
+  def reported(response) = JSON.parse(response.body).then { |reported|
+    [reported["method"], reported["path"], reported["body"], reported["headers"].map { |name, value|
+      [name.downcase, value]
+    }.sort]
+  }
 
   def reused?(response) = Hecaton::NetHTTP.outcome(response).attempts.last.reused?
 
@@ -36,7 +40,9 @@ class PersistentTest < NetHTTPTest
     same_of_both { |http| reported(http.request(uri)) }
     same_of_both { |http| reported(http.request(uri.to_s)) }
     same_of_both { |http| reported(http.request(uri, Net::HTTP::Delete.new("/echo"))) }
-    same_of_both { |http| reported(http.request(uri, Net::HTTP::Post.new(uri.path).tap { |post| post.set_form_data("a" => "1") })) }
+    same_of_both { |http|
+      reported(http.request(uri, Net::HTTP::Post.new(uri.path).tap { |post| post.set_form_data("a" => "1") }))
+    }
     same_of_both { |http| http.request(uri + "/bytes/10") { |response| response.read_body { |piece| piece } }.code }
   end
 
@@ -52,14 +58,17 @@ class PersistentTest < NetHTTPTest
 
   def test_a_connection_that_is_refused_is_an_error_before_any_request
     uri = URI("http://127.0.0.1:#{closed_port}/")
-    same_of_both { |http, klass| assert_raises(klass::Error) { http.connection_for(uri) { flunk "the block was called" } }.message[/\A.*:/] }
+    same_of_both { |http, klass|
+      assert_raises(klass::Error) { http.connection_for(uri) { flunk "the block was called" } }.message[/\A.*:/]
+    }
     same_of_both { |http, klass| assert_raises(klass::Error) { http.request(uri) }.message[/\A.*:/] }
   end
 
   def test_what_is_no_url_of_http_is_refused_in_a_sentence
     persistent do |http|
       ["ftp://127.0.0.1/a", "mailto:a@b.test", "/a", "a.test/b", "ws://127.0.0.1/"].each do |uri|
-        [-> { http.request(URI(uri)) }, -> { http.request(uri, Net::HTTP::Get.new("/")) }, -> { http.connection_for(uri) { flunk } }].each do |request_once|
+        [-> { http.request(URI(uri)) }, -> { http.request(uri, Net::HTTP::Get.new("/")) },
+         -> { http.connection_for(uri) { flunk } }].each do |request_once|
           assert_includes refused(/give an http or https URL/, &request_once).message, uri.inspect
         end
       end
@@ -89,11 +98,14 @@ class PersistentTest < NetHTTPTest
 
   def test_facts_and_defaults
     same_of_both do |http, klass|
-      [http.name, http.idle_timeout, http.open_timeout, http.read_timeout, http.write_timeout, http.keep_alive, http.headers,
+      [http.name, http.idle_timeout, http.open_timeout,
+       http.read_timeout, http.write_timeout, http.keep_alive, http.headers,
        http.override_headers, http.verify_mode, http.proxy_uri, http.no_proxy, http.debug_output, http.socket_options,
        http.max_requests, http.generation, http.reuse_ssl_sessions, klass::DEFAULT_POOL_SIZE]
     end
-    same_of_both { |http| [http.http_version(URI(url("/"))), http.request(URI(url("/r/1"))).code, http.http_version(URI(url("/")))] }
+    same_of_both { |http|
+      [http.http_version(URI(url("/"))), http.request(URI(url("/r/1"))).code, http.http_version(URI(url("/")))]
+    }
     setters = Net::HTTP::Persistent.public_instance_methods(false).grep(/\w=\z/)
     assert_empty setters - Hecaton::Persistent.public_instance_methods
   end
@@ -153,7 +165,11 @@ class PersistentTest < NetHTTPTest
   end
 
   def test_connection_for
-    same_of_both { |http| http.connection_for(URI(url("/"))) { |connection| [connection.http.started?, connection.http.get("/bytes/3").body.bytesize] } }
+    same_of_both { |http|
+      http.connection_for(URI(url("/"))) { |connection|
+        [connection.http.started?, connection.http.get("/bytes/3").body.bytesize]
+      }
+    }
   end
 
   def test_refused_connections
@@ -169,12 +185,17 @@ class PersistentTest < NetHTTPTest
   end
 
   def test_errors_are_those_of_version_4
-    expected = { "/fault/close" => EOFError, "/fault/stall-head" => Net::ReadTimeout, "/fault/garbage" => Net::HTTPBadResponse }
+    expected = { "/fault/close" => EOFError,
+                 "/fault/stall-head" => Net::ReadTimeout, "/fault/garbage" => Net::HTTPBadResponse }
     expected.each do |path, klass|
       (NEWER ? PAIR : [Hecaton::Persistent]).each do |each|
         http = each.new(name: "errors")
         http.read_timeout = 0.3
-        assert_raises(klass) { http.request(URI(url(path)), Net::HTTP::Post.new(path).tap { |post| post.body = "x"; post["Content-Type"] = "a/b" }) }
+        assert_raises(klass) {
+          http.request(URI(url(path)), Net::HTTP::Post.new(path).tap { |post|
+            post.body = "x"; post["Content-Type"] = "a/b"
+          })
+        }
         http.shutdown
       end
     end
@@ -217,7 +238,9 @@ class PersistentTest < NetHTTPTest
   def test_what_cannot_be_had_is_refused
     {
       max_requests: 5, reuse_ssl_sessions: false
-    }.each { |name, value| persistent { |http| http.public_send(:"#{name}=", value); refused(/#{name}/) { http.request(URI(url("/r/1"))) } } }
+    }.each { |name, value|
+      persistent { |http| http.public_send(:"#{name}=", value); refused(/#{name}/) { http.request(URI(url("/r/1"))) } }
+    }
     persistent { |http| http.socket_options << [1, 2, 3]; refused(/socket_options/) { http.request(URI(url("/r/1"))) } }
     persistent { |http| refused(/pipeline/) { http.pipeline(URI(url("/")), []) } }
     persistent { |http| http.ciphers = "HIGH"; refused(/ciphers/) { http.request(URI("https://127.0.0.1:1/")) } }
@@ -314,7 +337,9 @@ class PersistentTest < NetHTTPTest
   end
 
   def test_the_idle_timeout_of_a_server
-    Scripted.run("/" => Scripted.response(200)) { |server| assert_equal 0, Hecaton::Persistent.detect_idle_timeout(server.url, 0) }
+    Scripted.run("/" => Scripted.response(200)) { |server|
+      assert_equal 0, Hecaton::Persistent.detect_idle_timeout(server.url, 0)
+    }
     assert_nil Hecaton::Persistent.detect_idle_timeout(url("/"), 0) # 404
   end
 end

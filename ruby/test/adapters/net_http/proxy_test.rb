@@ -28,7 +28,11 @@ class NetHTTPProxyTest < NetHTTPTest
 
   def test_of_the_arguments
     proxied do |host, port, server|
-      same { |klass| klass.start("target.invalid", 80, host, port, "user", "p:ss/ö") { |http| [http.get("/path").body, http.proxy?, http.proxy_address] } }
+      same { |klass|
+        klass.start("target.invalid", 80, host, port, "user", "p:ss/ö") { |http|
+          [http.get("/path").body, http.proxy?, http.proxy_address]
+        }
+      }
       real, ours = requested(server)
       assert_equal real, ours
       assert_equal "GET http://target.invalid/path HTTP/1.1", ours.first
@@ -59,9 +63,12 @@ class NetHTTPProxyTest < NetHTTPTest
   end
 
   def test_a_tunnel_and_its_refusal
-    proxied("target.invalid:443" => Scripted.response(403), "other.invalid:443" => Scripted.response(407)) do |host, port, server|
+    proxied("target.invalid:443" => Scripted.response(403),
+      "other.invalid:443" => Scripted.response(407)) do |host, port, server|
       { "target.invalid" => "403", "other.invalid" => "407" }.each do |name, code|
-        error = same_error { |klass| klass.start(name, 443, host, port, "user", "pass", use_ssl: true) { |http| http.get("/") } }
+        error = same_error { |klass|
+          klass.start(name, 443, host, port, "user", "pass", use_ssl: true) { |http| http.get("/") }
+        }
         assert_equal code, error.response.code
         assert_kind_of Hecaton::ConnectError, error.cause
       end

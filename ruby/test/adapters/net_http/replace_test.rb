@@ -92,10 +92,13 @@ class ReplaceTest < NetHTTPTest
 
   def test_open_uri
     read = lambda do |path, **options|
-      URI.open(url(path), **options) { |io| [io.status, io.read, io.base_uri.path, io.content_type, io.charset, io.meta.slice("x-a")] }
+      URI.open(url(path), **options) { |io|
+        [io.status, io.read, io.base_uri.path, io.content_type, io.charset, io.meta.slice("x-a")]
+      }
     end
     sizes = []
-    paths = ["/bytes/20", "/bytes/20000", "/redirect/302/2?to=#{url("/bytes/7")}", "/headers?content-type=text/html%3Bcharset%3Dutf-8&x-a=1",
+    paths = ["/bytes/20", "/bytes/20000", "/redirect/302/2?to=#{url("/bytes/7")}",
+             "/headers?content-type=text/html%3Bcharset%3Dutf-8&x-a=1",
              "/encoded/gzip/300"]
     real = paths.map { |path| read.call(path) }
     replaced do
@@ -133,11 +136,13 @@ class ReplaceTest < NetHTTPTest
       http.start
       pieces = +""
       responses = Array.new(3) do
-        http.send_request("POST", "/echo", "name=Ada", { "Authorization" => "Bearer x", "Content-Type" => "application/x-www-form-urlencoded" })
+        http.send_request("POST", "/echo", "name=Ada",
+          { "Authorization" => "Bearer x", "Content-Type" => "application/x-www-form-urlencoded" })
       end
       http.request(Net::HTTP::Get.new("/bytes/20000")) { |response| response.read_body { |piece| pieces << piece } }
       assert_equal ["name=Ada"], responses.map { |response| JSON.parse(response.body)["body"] }.uniq
-      assert_equal [20_000, true, true], [pieces.bytesize, http.started?, responses.all? { |response| hecaton?(response) }]
+      assert_equal [20_000, true, true],
+        [pieces.bytesize, http.started?, responses.all? { |response| hecaton?(response) }]
       http.finish
     end
   end

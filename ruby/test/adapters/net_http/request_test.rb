@@ -6,8 +6,10 @@ require "tempfile"
 class NetHTTPRequestTest < NetHTTPTest
   def test_verbs_of_an_object
     {
-      get: ["/echo"], delete: ["/echo"], options: ["/echo"], trace: ["/echo"], copy: ["/echo"], move: ["/echo"], propfind: ["/echo"],
-      mkcol: ["/echo"], post: ["/echo", "a=1"], put: ["/echo", "text", { "Content-Type" => "text/plain" }], patch: ["/echo", "x=2"],
+      get: ["/echo"], delete: ["/echo"], options: ["/echo"],
+      trace: ["/echo"], copy: ["/echo"], move: ["/echo"], propfind: ["/echo"],
+      mkcol: ["/echo"], post: ["/echo", "a=1"],
+      put: ["/echo", "text", { "Content-Type" => "text/plain" }], patch: ["/echo", "x=2"],
       proppatch: ["/echo", "<a/>"], lock: ["/echo", "<a/>"], unlock: ["/echo", ""]
     }.each do |verb, arguments|
       reported = same_started { |http| arrived_at(http.public_send(verb, *arguments)) }
@@ -23,7 +25,9 @@ class NetHTTPRequestTest < NetHTTPTest
     same_started { |http| arrived_at(http.request_put("/echo", "a", "content-type" => "a/b")) }
     same_started { |http| arrived_at(http.put2("/echo", "a", "content-type" => "a/b")) }
     same_started { |http| arrived_at(http.send_request("QUERY", "/echo", "q", "x-y" => "z", "content-type" => "a/b")) }
-    same_started { |http| [http.request_head("/echo").body, http.head2("/echo").code, http.head("/r/1")["content-length"]] }
+    same_started { |http|
+      [http.request_head("/echo").body, http.head2("/echo").code, http.head("/r/1")["content-length"]]
+    }
   end
 
   def test_methods_of_the_class
@@ -61,7 +65,9 @@ class NetHTTPRequestTest < NetHTTPTest
 
   def test_bodies_of_a_string_a_form_and_none
     requests = {
-      form: -> { Net::HTTP::Post.new("/echo").tap { |post| post.set_form_data({ "a" => "1", "b" => ["x", "y z"] }, "&") } },
+      form: -> {
+        Net::HTTP::Post.new("/echo").tap { |post| post.set_form_data({ "a" => "1", "b" => ["x", "y z"] }, "&") }
+      },
       urlencoded: -> { Net::HTTP::Post.new("/echo").tap { |post| post.set_form([%w[a 1], ["b", "ü"]]) } },
       body: -> { Net::HTTP::Put.new("/echo").tap { |put| put.body = "ä".b } },
       empty: -> { Net::HTTP::Post.new("/echo") },
@@ -103,7 +109,8 @@ class NetHTTPRequestTest < NetHTTPTest
           file.rewind
           post = Net::HTTP::Post.new("/echo")
           post["Transfer-Encoding"] = coding if coding
-          parts = [%w[a 1], ["file", file, { filename: "name \"x\".txt", content_type: "text/plain" }], ["io", StringIO.new("from memory")]]
+          parts = [%w[a 1], ["file", file, { filename: "name \"x\".txt", content_type: "text/plain" }],
+                   ["io", StringIO.new("from memory")]]
           post.set_form(parts, "multipart/form-data", boundary: "BOUNDARY")
           arrived_at(http.request(post))
         end
@@ -117,17 +124,25 @@ class NetHTTPRequestTest < NetHTTPTest
     post.set_form(parts, "multipart/form-data")
     body = arrived_at(Hecaton::NetHTTP.start("127.0.0.1", URI(url("/")).port) { |http| http.request(post) })["body"]
     dispositions = body.scan(/^Content-Disposition: (.*)\r$/).flatten
-    assert_equal ['form-data; name="a%0D%0AX-A: b"', 'form-data; name="file"; filename="x\\"%0D%0AX-B: c"'], dispositions
+    assert_equal ['form-data; name="a%0D%0AX-A: b"', 'form-data; name="file"; filename="x\\"%0D%0AX-B: c"'],
+      dispositions
   end
 
   def test_line_breaks_in_types_of_multipart_are_refused
-    skip "this net-http writes forms by another private method" unless Net::HTTPGenericRequest.private_method_defined?(:encode_multipart_form_data)
+    unless Net::HTTPGenericRequest.private_method_defined?(:encode_multipart_form_data)
+      skip "this net-http writes forms by another private method"
+    end
 
     forms = { "a/b\r\nX-A: b" => {}, "a/b" => { boundary: "b\r\nX-A: b" } }
     forms.each do |type, options|
       post = Net::HTTP::Post.new("/echo")
-      post.set_form([["file", StringIO.new("data"), { filename: "name", content_type: type }]], "multipart/form-data", **options)
-      sent = requests_of { start { |http| assert_match(/control character|CR.LF/, assert_raises(ArgumentError) { http.request(post) }.message) } }
+      post.set_form([["file", StringIO.new("data"), { filename: "name", content_type: type }]],
+        "multipart/form-data", **options)
+      sent = requests_of {
+        start { |http|
+          assert_match(/control character|CR.LF/, assert_raises(ArgumentError) { http.request(post) }.message)
+        }
+      }
       assert_equal 0, sent
     end
   end
@@ -136,7 +151,11 @@ class NetHTTPRequestTest < NetHTTPTest
     length = ->(put, size) { put["Content-Length"] = size.to_s }
     chunked = ->(put, _) { put["Transfer-Encoding"] = "chunked" }
     [length, chunked].each do |framing|
-      [StringIO.new("x" * 200_000), StringIO.new(""), Class.new(Struct.new(:text)) { def readpartial(size, out = nil) = text.slice!(0, size).then { |piece| piece.empty? ? raise(EOFError) : (out ? out.replace(piece) : piece) } }].each do |source|
+      [StringIO.new("x" * 200_000), StringIO.new(""), Class.new(Struct.new(:text)) {
+        def readpartial(size, out = nil) = text.slice!(0, size).then { |piece|
+          piece.empty? ? raise(EOFError) : (out ? out.replace(piece) : piece)
+        }
+      }].each do |source|
         sum = same_started do |http|
           io = source.is_a?(StringIO) ? source.tap(&:rewind) : source.new(+"some text")
           put = Net::HTTP::Put.new("/upload")
@@ -161,8 +180,14 @@ class NetHTTPRequestTest < NetHTTPTest
   end
 
   def test_bodies_that_are_not_what_they_say
-    same_error { |klass| start(klass) { |http| http.request(Net::HTTP::Put.new("/echo").tap { |put| put.body_stream = StringIO.new("x") }) } }
-    same_error { |klass| start(klass) { |http| http.request(Net::HTTP::Put.new("/echo").tap { |put| put.body = "a" }, "b") } }
+    same_error { |klass|
+      start(klass) { |http|
+        http.request(Net::HTTP::Put.new("/echo").tap { |put| put.body_stream = StringIO.new("x") })
+      }
+    }
+    same_error { |klass|
+      start(klass) { |http| http.request(Net::HTTP::Put.new("/echo").tap { |put| put.body = "a" }, "b") }
+    }
     start do |http|
       put = Net::HTTP::Put.new("/echo", "Content-Length" => "5", "Content-Type" => "a/b")
       put.body_stream = StringIO.new("abc")

@@ -9,7 +9,8 @@ class NetHTTPResponseTest < NetHTTPTest
   end
 
   def test_classes_by_status
-    [200, 201, 202, 204, 206, 301, 302, 303, 304, 307, 400, 401, 403, 404, 409, 422, 429, 500, 502, 503].each do |status|
+    [200, 201, 202, 204, 206, 301, 302, 303, 304, 307, 400, 401, 403, 404, 409, 422, 429, 500, 502, 503]
+      .each do |status|
       same_started { |http| facts(http.get("/status/#{status}"))[0..1] }
     end
     assert_instance_of Net::HTTPClientError, start { |http| http.get("/status/499") }
@@ -20,7 +21,8 @@ class NetHTTPResponseTest < NetHTTPTest
   end
 
   def test_bodies_whole_and_their_encodings
-    %w[/bytes/10 /bytes/0 /chunked/3 /eof /r/1 /encoded/gzip/3000 /encoded/deflate/3000 /encoded/br/300 /headers?content-type=text/html;charset=utf-8].each do |path|
+    %w[/bytes/10 /bytes/0 /chunked/3 /eof /r/1 /encoded/gzip/3000 /encoded/deflate/3000
+       /encoded/br/300 /headers?content-type=text/html;charset=utf-8].each do |path|
       same_started { |http| facts(http.get(path)) }
       same_started { |http| facts(http.request(Net::HTTP::Get.new(path, "Accept-Encoding" => "gzip"))) }
     end
@@ -29,7 +31,11 @@ class NetHTTPResponseTest < NetHTTPTest
   def test_malformed_responses_that_net_http_reads
     Malformed::READ.each do |what, reply|
       Scripted.run("/" => reply.b) do |server|
-        assert_equal %w[200 ok], (same { |klass| klass.get_response(URI("#{server.url}/")).then { |response| [response.code, response.body] } }), what
+        assert_equal %w[200 ok],
+          (same { |klass|
+            klass.get_response(URI("#{server.url}/")).then { |response| [response.code, response.body] }
+          }),
+          what
       end
     end
   end
@@ -41,12 +47,17 @@ class NetHTTPResponseTest < NetHTTPTest
       "/none" => Scripted.response(200, { "Content-Encoding" => "none" }, "plain"),
       "/other" => Scripted.response(200, { "Content-Encoding" => "zstd" }, "as it is"),
       "/bad" => Scripted.response(200, { "Content-Encoding" => "gzip" }, "no gzip"),
-      "/part" => Scripted.response(206, { "Content-Encoding" => "gzip", "Content-Range" => "bytes 0-#{gzipped.size - 1}/#{gzipped.size}" }, gzipped)
+      "/part" => Scripted.response(206,
+        { "Content-Encoding" => "gzip", "Content-Range" => "bytes 0-#{gzipped.size - 1}/#{gzipped.size}" }, gzipped)
     }
     Scripted.run(replies) do |server|
       request_once = ->(klass, path) { klass.get_response(URI(server.url + path)) }
       %w[/x /none /other /part].each do |path|
-        same { |klass| request_once.call(klass, path).then { |response| [response.body, response["content-encoding"], response["content-length"]] } }
+        same { |klass|
+          request_once.call(klass, path).then { |response|
+            [response.body, response["content-encoding"], response["content-length"]]
+          }
+        }
       end
       same_error { |klass| request_once.call(klass, "/bad") }
     end
@@ -58,19 +69,28 @@ class NetHTTPResponseTest < NetHTTPTest
     both = Zlib.gzip(text) + Zlib.gzip("more")
     zlib = Zlib::Deflate.deflate(text)
     given = {
-      "/both" => ["gzip", both], "/behind" => ["gzip", "#{Zlib.gzip(text)}\0\0\0\0"], "/empty" => ["gzip", ""], "/zlib" => ["deflate", zlib],
-      "/half" => ["gzip", both[0, 55]], "/second" => ["gzip", both[0...-9]], "/begun" => ["gzip", both[0, Zlib.gzip(text).bytesize + 1]],
+      "/both" => ["gzip", both], "/behind" => ["gzip", "#{Zlib.gzip(text)}\0\0\0\0"],
+      "/empty" => ["gzip", ""], "/zlib" => ["deflate", zlib],
+      "/half" => ["gzip", both[0, 55]], "/second" => ["gzip", both[0...-9]],
+      "/begun" => ["gzip", both[0, Zlib.gzip(text).bytesize + 1]],
       "/deflate" => ["deflate", zlib[0...-1]]
     }
     replies = given.transform_values { |coding, body| Scripted.response(200, { "Content-Encoding" => coding }, body) }
-    replies["/chunked"] = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n#{both.bytes.map { |byte| "1\r\n#{byte.chr}\r\n" }.join}0\r\n\r\n".b
+    replies["/chunked"] = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: " \
+      "chunked\r\n\r\n#{both.bytes.map { |byte| "1\r\n#{byte.chr}\r\n" }.join}0\r\n\r\n".b
     Scripted.run(replies) do |server|
       port = URI(server.url).port
       ways = [
-        ->(path) { Hecaton::NetHTTP.get_response(URI(server.url + path)).then { |response| [response.body, response["content-encoding"], response["content-length"]] } },
+        ->(path) {
+          Hecaton::NetHTTP.get_response(URI(server.url + path)).then { |response|
+            [response.body, response["content-encoding"], response["content-length"]]
+          }
+        },
         lambda do |path|
           pieces = "".b
-          Hecaton::NetHTTP.start("127.0.0.1", port) { |http| http.request_get(path) { |response| response.read_body { |piece| pieces << piece } } }
+          Hecaton::NetHTTP.start("127.0.0.1", port) { |http|
+            http.request_get(path) { |response| response.read_body { |piece| pieces << piece } }
+          }
             .then { |response| [pieces, response["content-encoding"], response["content-length"]] }
         end
       ]
@@ -83,7 +103,9 @@ class NetHTTPResponseTest < NetHTTPTest
           assert_equal [true, nil, length], way.call(path).then { |got, *fields| [got.b == body.b, *fields] }, path
         end
         assert_equal [true, nil, nil], way.call("/chunked").then { |got, *fields| [got.b == "#{text}more".b, *fields] }
-        %w[/half /second /begun /deflate].each { |path| assert_match(/cut short/, assert_raises(EOFError, path) { way.call(path) }.message) }
+        %w[/half /second /begun /deflate].each { |path|
+          assert_match(/cut short/, assert_raises(EOFError, path) { way.call(path) }.message)
+        }
       end
       Hecaton::NetHTTP.start("127.0.0.1", port) do |http|
         assert_equal "gzip", http.head("/both")["content-encoding"]
@@ -98,7 +120,8 @@ class NetHTTPResponseTest < NetHTTPTest
 
   def in_chunks(body, size)
     chunks = body.bytes.each_slice(size).map { |bytes| "#{bytes.size.to_s(16)}\r\n#{bytes.pack("C*")}\r\n" }
-    "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n".b + chunks.map(&:b).join + "0\r\n\r\n"
+    "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: " \
+    "chunked\r\n\r\n".b + chunks.map(&:b).join + "0\r\n\r\n"
   end
 
   def test_what_is_behind_the_last_member_is_ignored_however_it_is_split
@@ -154,7 +177,10 @@ class NetHTTPResponseTest < NetHTTPTest
         [pieces.join, pieces.map(&:encoding).uniq]
       end
     end
-    assert_operator start { |http| [].tap { |sizes| http.get("/bytes/1000000") { |piece| sizes << piece.bytesize } } }.size, :>, 1
+    assert_operator start { |http|
+      [].tap { |sizes| http.get("/bytes/1000000") { |piece| sizes << piece.bytesize } }
+    }.size,
+      :>, 1
   end
 
   def test_a_piece_is_handed_over_before_the_next_one_is_sent
@@ -188,7 +214,9 @@ class NetHTTPResponseTest < NetHTTPTest
   end
 
   def test_reading_twice_and_too_late
-    same_error { |klass| start(klass) { |http| http.request_get("/bytes/5") { |response| 2.times { response.read_body { nil } } } } }
+    same_error { |klass|
+      start(klass) { |http| http.request_get("/bytes/5") { |response| 2.times { response.read_body { nil } } } }
+    }
     same_error { |klass| start(klass) { |http| http.get("/bytes/5").read_body { nil } } }
     assert_equal 5, start { |http| http.get("/bytes/5") }.read_body.bytesize
   end
@@ -223,7 +251,9 @@ class NetHTTPResponseTest < NetHTTPTest
 
   def test_responses_can_be_marshalled
     same_started { |http| Marshal.load(Marshal.dump(http.get("/bytes/5"))).body }
-    same_started { |http| Marshal.load(Marshal.dump(http.request_get("/bytes/5") { |response| response.read_body })).body }
+    same_started { |http|
+      Marshal.load(Marshal.dump(http.request_get("/bytes/5") { |response| response.read_body })).body
+    }
   end
 
   def test_an_encoding_that_was_set

@@ -41,14 +41,24 @@ class RestClientTest < ReplacedNetHTTPTest
   end
 
   def test_failures
-    same { failure { RestClient::Request.execute(method: :get, url: url("/delay/60000"), read_timeout: 0.3, max_redirects: 0) } }
+    same {
+      failure {
+        RestClient::Request.execute(method: :get, url: url("/delay/60000"), read_timeout: 0.3, max_redirects: 0)
+      }
+    }
     same { failure { RestClient.post(url("/fault/close"), "") } }
     same { failure { RestClient.get("http://nobody.invalid/") }.first }
-    assert_equal [RestClient::Exceptions::ReadTimeout], same { failure { RestClient::Request.execute(method: :post, url: url("/fault/stall-head"), timeout: 0.3) }.first(1) }
+    assert_equal [RestClient::Exceptions::ReadTimeout], same {
+      failure { RestClient::Request.execute(method: :post, url: url("/fault/stall-head"), timeout: 0.3) }.first(1)
+    }
   end
 
   def test_blocks_and_raw_responses
-    same { RestClient::Request.execute(method: :get, url: url("/bytes/100000"), raw_response: true).then { |raw| raw.file.size } }
+    same {
+      RestClient::Request.execute(method: :get, url: url("/bytes/100000"), raw_response: true).then { |raw|
+        raw.file.size
+      }
+    }
     same do
       size = 0
       block = ->(response) { response.read_body { |piece| size += piece.bytesize } }

@@ -11,9 +11,12 @@ class NetHTTPSettingsTest < NetHTTPTest
   # Every writer of Net::HTTP's objects is in this list, so that a new one of a newer Ruby is noticed.
   def test_every_writer_is_known
     known = %i[
-      open_timeout= read_timeout= write_timeout= continue_timeout= keep_alive_timeout= max_retries= ipaddr= use_ssl= local_host=
-      local_port= proxy_from_env= proxy_address= proxy_port= proxy_user= proxy_pass= proxy_use_ssl= ignore_eof= close_on_empty_response=
-      response_body_encoding= ca_file= ca_path= cert= cert_store= ciphers= extra_chain_cert= key= ssl_timeout= ssl_version=
+      open_timeout= read_timeout= write_timeout= continue_timeout=
+      keep_alive_timeout= max_retries= ipaddr= use_ssl= local_host=
+      local_port= proxy_from_env= proxy_address= proxy_port= proxy_user=
+      proxy_pass= proxy_use_ssl= ignore_eof= close_on_empty_response=
+      response_body_encoding= ca_file= ca_path= cert= cert_store=
+      ciphers= extra_chain_cert= key= ssl_timeout= ssl_version=
       min_version= max_version= verify_callback= verify_depth= verify_mode= verify_hostname=
     ]
     assert_empty Net::HTTP.public_instance_methods(false).grep(/\w=\z/) - known
@@ -29,7 +32,8 @@ class NetHTTPSettingsTest < NetHTTPTest
       set.values_at(:connect_timeout, :resolve_timeout, :tls_timeout, :send_timeout, :first_byte_timeout, :read_timeout,
         :expect_timeout, :idle_timeout)
     none = settings(open_timeout: nil, read_timeout: nil)
-    assert_equal [300, nil, nil, nil], none.values_at(:connect_timeout, :resolve_timeout, :first_byte_timeout, :read_timeout)
+    assert_equal [300, nil, nil, nil],
+      none.values_at(:connect_timeout, :resolve_timeout, :first_byte_timeout, :read_timeout)
     assert_equal 300, settings(open_timeout: 0)[:connect_timeout]
   end
 
@@ -93,7 +97,8 @@ class NetHTTPSettingsTest < NetHTTPTest
     refused(/local_port/) { start(local_port: 1) { |http| http.get("/r/1") } }
     {
       ciphers: "HIGH", ssl_timeout: 5, verify_callback: ->(*) { true }, verify_depth: 3,
-      ssl_version: :TLSv1_2, max_version: :TLS1_2, cert_store: OpenSSL::X509::Store.new, verify_mode: :peer, min_version: :TLS9
+      ssl_version: :TLSv1_2, max_version: :TLS1_2,
+      cert_store: OpenSSL::X509::Store.new, verify_mode: :peer, min_version: :TLS9
     }.each do |name, value|
       refused(/#{name}/) { start(use_ssl: true, name => value) { |http| http.get("/r/1") } }
     end
@@ -101,8 +106,14 @@ class NetHTTPSettingsTest < NetHTTPTest
   end
 
   def test_an_address_or_a_port_that_is_none_is_refused
-    [0, -1, 65_536, "x", "", "80;", 80.5, :a].each { |port| refused(/the port is #{Regexp.escape(port.inspect)}: give a number/) { Hecaton::NetHTTP.new(host, port).get("/?secret") } }
-    [:localhost, URI(real_server.url), 5].each { |address| refused(/the address is a #{address.class}: give a String/) { Hecaton::NetHTTP.new(address, port).get("/") } }
+    [0, -1, 65_536, "x", "", "80;", 80.5, :a].each { |port|
+      refused(/the port is #{Regexp.escape(port.inspect)}: give a number/) {
+        Hecaton::NetHTTP.new(host, port).get("/?secret")
+      }
+    }
+    [:localhost, URI(real_server.url), 5].each { |address|
+      refused(/the address is a #{address.class}: give a String/) { Hecaton::NetHTTP.new(address, port).get("/") }
+    }
     same { |klass| klass.new(host, port.to_s).get("/r/1").code }
   end
 

@@ -16,7 +16,9 @@ class NetHTTPTest < ServerTest
   def port = URI(real_server.url).port
 
   # Connections stay open for longer than a busy machine may need between two requests.
-  def start(klass = Hecaton::NetHTTP, **options, &block) = klass.start(host, port, keep_alive_timeout: 60, **options, &block)
+  def start(klass = Hecaton::NetHTTP, **options, &block)
+    klass.start(host, port, keep_alive_timeout: 60, **options, &block)
+  end
 
   # The block's value must be equal for each class; returns it.
   def same
@@ -79,6 +81,7 @@ class ReplacedNetHTTPTest < NetHTTPTest
 
   def reported(response)
     reported = JSON.parse(response.body)
-    [response.code, reported["method"], reported["path"], reported["body"], reported["headers"].map { |name, value| [name.downcase, value] }.reject { |name, _| name == "connection" }.sort]
+    [response.code, reported["method"], reported["path"], reported["body"],
+     reported["headers"].map { |name, value| [name.downcase, value] }.reject { |name, _| name == "connection" }.sort]
   end
 end

@@ -15,7 +15,9 @@ class NetHTTPTlsTest < NetHTTPTest
     end
   end
 
-  def request_once(klass, uri, **options) = klass.start(uri.host, uri.port, use_ssl: true, **options) { |http| http.get("/r/1").code }
+  def request_once(klass, uri, **options) = klass.start(uri.host, uri.port, use_ssl: true, **options) { |http|
+    http.get("/r/1").code
+  }
 
   def store = OpenSSL::X509::Store.new.tap { |made| yield made }
 
@@ -25,7 +27,8 @@ class NetHTTPTlsTest < NetHTTPTest
       File.write("#{folder}/#{format("%08x", certificate.subject.hash)}.0", certificate.to_pem)
       [
         { ca_file: ca }, { ca_path: folder }, { cert_store: store { |made| made.add_file(ca) } },
-        { cert_store: store { |made| made.add_path(folder) } }, { cert_store: store { |made| made.add_cert(certificate) } },
+        { cert_store: store { |made| made.add_path(folder) } },
+        { cert_store: store { |made| made.add_cert(certificate) } },
         { cert_store: store { |made| made.set_default_paths; made.add_file(ca) } },
         { cert_store: store { |made| made.set_default_paths }, ca_file: ca }, { verify_mode: OpenSSL::SSL::VERIFY_NONE }
       ].each { |trust| assert_equal "200", same { |klass| request_once(klass, uri, **trust) }, trust.inspect }
@@ -34,9 +37,15 @@ class NetHTTPTlsTest < NetHTTPTest
 
   def test_the_certificate_of_the_server
     secure do |uri, ca, _|
-      shown = same { |klass| klass.start(uri.host, uri.port, use_ssl: true, ca_file: ca) { |http| http.get("/r/1"); http.peer_cert.to_der } }
-      assert_equal shown, same { |klass| klass.start(uri.host, uri.port, use_ssl: true, ca_file: ca) { |http| http.peer_cert.to_der } }
-      assert_equal shown, Hecaton::NetHTTP.start(uri.host, uri.port, use_ssl: true, ca_file: ca) { |http| http.request_get("/r/1") { |response| response.read_body }; http.peer_cert.to_der }
+      shown = same { |klass|
+        klass.start(uri.host, uri.port, use_ssl: true, ca_file: ca) { |http| http.get("/r/1"); http.peer_cert.to_der }
+      }
+      assert_equal shown, same { |klass|
+        klass.start(uri.host, uri.port, use_ssl: true, ca_file: ca) { |http| http.peer_cert.to_der }
+      }
+      assert_equal shown, Hecaton::NetHTTP.start(uri.host, uri.port, use_ssl: true, ca_file: ca) { |http|
+        http.request_get("/r/1") { |response| response.read_body }; http.peer_cert.to_der
+      }
       same { |klass| klass.new(uri.host, uri.port).peer_cert }
     end
     same { |klass| klass.start(host, port) { |http| http.get("/r/1"); http.peer_cert } }
@@ -50,7 +59,9 @@ class NetHTTPTlsTest < NetHTTPTest
         assert_kind_of Hecaton::TLSError, error.cause
       end
     end
-    secure("--tls=expired") { |uri, ca, _| assert_match(/expired/, same_error { |klass| request_once(klass, uri, ca_file: ca) }.message) }
+    secure("--tls=expired") { |uri, ca, _|
+      assert_match(/expired/, same_error { |klass| request_once(klass, uri, ca_file: ca) }.message)
+    }
     secure("--tls=wrong-host") do |uri, ca, _|
       same_error { |klass| request_once(klass, uri, ca_file: ca) }
       assert_equal "200", same { |klass| request_once(klass, uri, ca_file: ca, verify_hostname: false) }
@@ -60,7 +71,8 @@ class NetHTTPTlsTest < NetHTTPTest
 
   def test_stores_that_cannot_be_honoured
     secure do |uri, ca, _|
-      { purpose: OpenSSL::X509::PURPOSE_SSL_SERVER, time: Time.now, flags: OpenSSL::X509::V_FLAG_CRL_CHECK }.each do |name, value|
+      { purpose: OpenSSL::X509::PURPOSE_SSL_SERVER, time: Time.now, flags: OpenSSL::X509::V_FLAG_CRL_CHECK }
+        .each do |name, value|
         filled = store { |made| made.add_file(ca); made.public_send(:"#{name}=", value) }
         refused(/cert_store\.#{name}=/) { request_once(Hecaton::NetHTTP, uri, cert_store: filled) }
       end
@@ -68,9 +80,15 @@ class NetHTTPTlsTest < NetHTTPTest
   end
 
   def test_what_cannot_be_read
-    error = assert_raises(OpenSSL::SSL::SSLError) { request_once(Hecaton::NetHTTP, URI("https://127.0.0.1:1"), ca_file: "/nowhere/ca.pem") }
+    error = assert_raises(OpenSSL::SSL::SSLError) {
+      request_once(Hecaton::NetHTTP, URI("https://127.0.0.1:1"), ca_file: "/nowhere/ca.pem")
+    }
     assert_match(%r{/nowhere/ca\.pem}, error.message)
-    Dir.mktmpdir { |folder| assert_raises(OpenSSL::SSL::SSLError) { request_once(Hecaton::NetHTTP, URI("https://127.0.0.1:1"), ca_path: folder) } }
+    Dir.mktmpdir { |folder|
+      assert_raises(OpenSSL::SSL::SSLError) {
+        request_once(Hecaton::NetHTTP, URI("https://127.0.0.1:1"), ca_path: folder)
+      }
+    }
   end
 
   def test_a_certificate_of_the_client

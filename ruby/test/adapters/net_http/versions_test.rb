@@ -9,10 +9,12 @@ class NetHTTPVersionsTest < NetHTTPTest
   # Changes to net-http: methods that 0.7 has removed, how it connects since 0.2.1, and other names for private methods
   # and variables of its requests and responses.
   CHANGES = {
-    /Socket\.tcp conn_addr, conn_port, @local_host, @local_port, .*$/ => "TCPSocket.open(conn_addr, conn_port, @local_host, @local_port)",
+    /Socket\.tcp conn_addr, conn_port, @local_host, @local_port, .*$/ => "TCPSocket.open(conn_addr, " \
+    "conn_port, @local_host, @local_port)",
     /^ *supply_default_content_type\n/ => "", /^  def supply_default_content_type.*?^  end\n/m => "",
     /\bresponse_class\b/ => "class_of_code", /\bencode_multipart_form_data\b/ => "write_parts",
-    /@header\b/ => "@own_header", /@body_data\b/ => "@own_form", /@form_option\b/ => "@own_option", /@read\b/ => "@own_read",
+    /@header\b/ => "@own_header", /@body_data\b/ => "@own_form",
+    /@form_option\b/ => "@own_option", /@read\b/ => "@own_read",
     /^( *VERSION = )"[\d.]+"/ => '\1"0.7.0"'
   }.freeze
 
@@ -36,10 +38,12 @@ class NetHTTPVersionsTest < NetHTTPTest
         file = File.join(__dir__, "#{name}_test.rb")
         next unless File.exist?(file)
 
-        output, status = Open3.capture2e(RbConfig.ruby, "-I#{folder}", "-I#{LIB}", "-I#{File.expand_path("../..", __dir__)}", file)
+        output, status =
+          Open3.capture2e(RbConfig.ruby, "-I#{folder}", "-I#{LIB}", "-I#{File.expand_path("../..", __dir__)}", file)
         assert status.success?, output
       end
-      program = 'require "hecaton/net_http"; print $LOADED_FEATURES.grep(%r{/net/http\.rb}), Net::HTTP::VERSION, Hecaton::NetHTTP::Written.default_type.inspect'
+      program = 'require "hecaton/net_http"; print $LOADED_FEATURES.grep(%r{/net/http\.rb}), ' \
+        'Net::HTTP::VERSION, Hecaton::NetHTTP::Written.default_type.inspect'
       output, = Open3.capture2e(RbConfig.ruby, "-I#{folder}", "-I#{LIB}", "-e", program)
       assert_equal "[\"#{folder}/net/http.rb\"]0.7.0nil", output
     end
@@ -47,7 +51,8 @@ class NetHTTPVersionsTest < NetHTTPTest
 
   # A request must not go past Hecaton because a method that it stands in for has another name.
   def test_a_net_http_without_what_is_replaced_is_refused
-    program = 'require "net/http"; Net::HTTP.send(:alias_method, :other, :transport_request); Net::HTTP.send(:remove_method, :transport_request); require "hecaton/net_http"'
+    program = 'require "net/http"; Net::HTTP.send(:alias_method, :other, :transport_request); ' \
+      'Net::HTTP.send(:remove_method, :transport_request); require "hecaton/net_http"'
     output, status = Open3.capture2e(RbConfig.ruby, "-I#{LIB}", "-e", program)
     refute status.success?
     assert_match(/has no transport_request, which Hecaton stands in for/, output)

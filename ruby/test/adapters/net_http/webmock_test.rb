@@ -33,11 +33,16 @@ class NetHTTPWebMockTest < NetHTTPTest
     WebMock.after_request { |request, response| seen << [request.uri.path, response.body.bytesize] }
     Net::HTTP.get(URI(url("/bytes/5")))
     Hecaton::NetHTTP.get(URI(url("/bytes/6")))
-    Net::HTTP.start(host, port) { |http| http.request_get("/bytes/7") { |response| response.read_body { |piece| piece } } }
+    Net::HTTP.start(host, port) { |http|
+      http.request_get("/bytes/7") { |response| response.read_body { |piece| piece } }
+    }
     WebMock::API.stub_request(:get, "http://stubbed.example/").to_return(body: "stubbed")
-    assert_equal %w[stubbed stubbed], [Net::HTTP, Hecaton::NetHTTP].map { |http| http.get(URI("http://stubbed.example/")) }
+    assert_equal %w[stubbed stubbed], [Net::HTTP, Hecaton::NetHTTP].map { |http|
+      http.get(URI("http://stubbed.example/"))
+    }
     assert_equal [["/bytes/5", 5], ["/bytes/6", 6], ["/bytes/7", 7], ["/", 7], ["/", 7]], seen
-    assert_equal 2, WebMock::RequestRegistry.instance.times_executed(WebMock::RequestPattern.new(:get, "http://stubbed.example/"))
+    assert_equal 2,
+      WebMock::RequestRegistry.instance.times_executed(WebMock::RequestPattern.new(:get, "http://stubbed.example/"))
   ensure
     WebMock.reset_callbacks
   end

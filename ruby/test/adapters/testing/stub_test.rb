@@ -33,28 +33,37 @@ class StubTest < Minitest::Test
   end
 
   def test_what_no_request_could_match_is_refused
-    { { body: { a: 1 } } => /body of a stub is of class Hash.*give json or form/, { body: [1] } => /class Array/, { json: /x/ } => /json of a stub is of class Regexp.*body/,
-      { json: ->(_) { true } } => /class Proc/, { form: "a=1" } => /form is of class String/, { form: { a: StringIO.new } } => /form: the value of :a is of class StringIO/,
-      { query: { a: { b: 1 } } } => /query: the value of :a is nested, of class Hash/, { query: ["a"] } => /query: entry 0 is not a pair/,
+    { { body: { a: 1 } } => /body of a stub is of class Hash.*give json or form/,
+      { body: [1] } => /class Array/, { json: /x/ } => /json of a stub is of class Regexp.*body/,
+      { json: ->(_) { true } } => /class Proc/, { form: "a=1" } => /form is of class String/,
+      { form: { a: StringIO.new } } => /form: the value of :a is of class StringIO/,
+      { query: { a: { b: 1 } } } => /query: the value of :a is nested, of class Hash/,
+      { query: ["a"] } => /query: entry 0 is not a pair/,
       { headers: ["a"] } => /headers: entry 0 is not a pair/ }.each do |conditions, message|
       assert_match message, assert_raises(ArgumentError) { Hecaton.stub(:post, SITE, **conditions) }.message
     end
     assert_empty Hecaton::Testing.stubs
-    assert_equal [201, [1], {}], Hecaton::Testing.response(status: 201, json: [1], headers: nil).then { |made| [made.status, made.json, made.headers.to_h.except("content-type")] }
+    assert_equal [201, [1], {}], Hecaton::Testing.response(status: 201, json: [1], headers: nil).then { |made|
+      [made.status, made.json, made.headers.to_h.except("content-type")]
+    }
   end
 
   def test_responses
     response = Hecaton::Response.new(status: 201, headers: { "a" => "b" }, body: "whole")
     replies = {
-      response => [201, "whole"], { status: 404, body: "no" } => [404, "no"], { json: { a: [1] } } => [200, '{"a":[1]}'], 503 => [503, ""],
-      "text" => [200, "text"], nil => [200, ""], ->(request) { { body: request.url } } => [200, "#{SITE}/"], ->(_) { 204 } => [204, ""]
+      response => [201, "whole"], { status: 404, body: "no" } => [404, "no"],
+      { json: { a: [1] } } => [200, '{"a":[1]}'], 503 => [503, ""],
+      "text" => [200, "text"], nil => [200, ""],
+      ->(request) { { body: request.url } } => [200, "#{SITE}/"], ->(_) { 204 } => [204, ""]
     }
     replies.each do |reply, expected|
       Hecaton.stub(:get, "#{SITE}/").returns(reply)
       got = get
       assert_equal expected, [got.status, got.body], reply.inspect
     end
-    assert_equal ["application/json", Encoding::UTF_8], Hecaton.stub(:get).returns(json: "é").then { [get.headers["content-type"], get.body.encoding] }
+    assert_equal ["application/json", Encoding::UTF_8], Hecaton.stub(:get).returns(json: "é").then {
+      [get.headers["content-type"], get.body.encoding]
+    }
     assert_equal 200, Hecaton.stub(:put, SITE) && client.put(SITE).status
     Hecaton.stub(:get) { |request| { status: 200, body: request.params.inspect } }
     assert_equal '[["a", "1"]]', get(params: { a: 1 }).body
@@ -65,12 +74,17 @@ class StubTest < Minitest::Test
   end
 
   def test_failures_are_outcomes
-    { Hecaton::TimeoutError => [Hecaton::TimeoutError, :total, true], Hecaton::ConnectError => [Hecaton::ConnectError, :connect, false],
+    { Hecaton::TimeoutError => [Hecaton::TimeoutError, :total, true],
+      Hecaton::ConnectError => [Hecaton::ConnectError, :connect, false],
       Hecaton::ConnectError.new("mine", phase: :connect) => [Hecaton::ConnectError, :connect, false],
-      Errno::ECONNREFUSED => [Hecaton::ConnectError, :connect, false], Errno::ECONNRESET.new("x") => [Hecaton::ProtocolError, :first_byte, true],
-      SocketError => [Hecaton::ResolveError, :resolve, false], ->(_) { raise Hecaton::TLSError.new("mine", phase: :tls) } => [Hecaton::TLSError, :tls, false] }.each do |reply, facts|
+      Errno::ECONNREFUSED => [Hecaton::ConnectError, :connect, false],
+      Errno::ECONNRESET.new("x") => [Hecaton::ProtocolError, :first_byte, true],
+      SocketError => [Hecaton::ResolveError, :resolve, false],
+      ->(_) { raise Hecaton::TLSError.new("mine", phase: :tls) } => [Hecaton::TLSError,
+                                                                     :tls, false] }.each do |reply, facts|
       Hecaton.stub(:any).returns(reply)
-      errors = [assert_raises(Hecaton::Error) { get }, client.get_all(["#{SITE}/"]).first, assert_raises(Hecaton::Error) { get { flunk } }]
+      errors = [assert_raises(Hecaton::Error) { get },
+                client.get_all(["#{SITE}/"]).first, assert_raises(Hecaton::Error) { get { flunk } }]
       errors.each { |error| assert_equal facts, [error.class, error.phase, error.sent?], reply.inspect }
       assert_equal reply.is_a?(Errno::ECONNRESET) ? %i[resent failed] : %i[failed], errors.first.attempts.map(&:ending)
     end
@@ -88,20 +102,30 @@ class StubTest < Minitest::Test
     assert_raises(Hecaton::TimeoutError) { get("/2") }
     assert_equal %w[third third], [get("/3").body, get("/4").body]
     assert_equal [4, %w[/1 /2 /3 /4]], [stub.count, stub.requests.map { |request| request.url.delete_prefix(SITE) }]
-    assert_equal ["GET", "hecaton/#{Hecaton::VERSION}", nil], [stub.requests[0].http_method, stub.requests[0].headers[:user_agent], stub.requests[0].body]
+    assert_equal ["GET", "hecaton/#{Hecaton::VERSION}", nil],
+      [stub.requests[0].http_method, stub.requests[0].headers[:user_agent], stub.requests[0].body]
     assert_equal 4, Hecaton::Testing.requests.size
     assert_raises(ArgumentError) { stub.returns }
     retried = Hecaton.stub(:get).returns(503, 503, "in the end")
-    assert_equal ["in the end", 3, 3], client(retry: { statuses: [503] }).get("#{SITE}/").then { |got| [got.body, got.attempts.size, retried.count] }
+    assert_equal ["in the end", 3, 3], client(retry: { statuses: [503] }).get("#{SITE}/").then { |got|
+      [got.body, got.attempts.size, retried.count]
+    }
   end
 
   def test_urls
-    same = ["#{SITE}/a", "HTTP://API.test:80/a#x", URI("#{SITE}/a"), /api\.test/, %r{/a\z}, ->(request) { request.url.end_with?("/a") }]
+    same = ["#{SITE}/a", "HTTP://API.test:80/a#x", URI("#{SITE}/a"), /api\.test/, %r{/a\z}, ->(request) {
+      request.url.end_with?("/a")
+    }]
     same.each { |url| assert matches?(:get, url), url.inspect }
-    ["#{SITE}/", "#{SITE}/a/", "#{SITE}/a?b=1", "https://api.test/a", "http://api.test:8080/a", /b/, ->(_) { false }].each { |url| refute matches?(:get, url), url.inspect }
+    ["#{SITE}/", "#{SITE}/a/", "#{SITE}/a?b=1", "https://api.test/a",
+     "http://api.test:8080/a", /b/, ->(_) { false }].each { |url|
+      refute matches?(:get, url), url.inspect
+    }
     assert matches?(:get, "#{SITE}/v1/x", to: "x", client: client(base_url: "#{SITE}/v1/"))
     assert matches?(:get, "#{SITE}/a%20b?x=1%202", to: "#{SITE}/a b?x=1 2")
-    ["/relative", "api.test", "http://u:p@api.test/"].each { |url| assert_raises(ArgumentError, url) { Hecaton.stub(:get, url) } }
+    ["/relative", "api.test", "http://u:p@api.test/"].each { |url|
+      assert_raises(ArgumentError, url) { Hecaton.stub(:get, url) }
+    }
   end
 
   def test_queries
@@ -124,10 +148,13 @@ class StubTest < Minitest::Test
     assert matches?("post", verb: :post)
     refute matches?(:get, verb: :head)
     given = { headers: { x_a: "1", "X-B" => %w[2 3] }, bearer: "t" }
-    [{ "X-A" => "1" }, { x_a: 1 }, { "x-a": /\d/ }, { x_b: %w[2 3] }, { x_b: "2, 3" }, { x_c: nil }, { authorization: "Bearer t", user_agent: /hecaton/ }].each do |headers|
+    [{ "X-A" => "1" }, { x_a: 1 }, { "x-a": /\d/ }, { x_b: %w[2 3] }, { x_b: "2, 3" },
+     { x_c: nil }, { authorization: "Bearer t", user_agent: /hecaton/ }].each do |headers|
       assert matches?(:get, headers: headers, request: given), headers.inspect
     end
-    [{ "X-A" => "2" }, { x_a: nil }, { x_b: "2" }, { x_c: /./ }].each { |headers| refute matches?(:get, headers: headers, request: given), headers.inspect }
+    [{ "X-A" => "2" }, { x_a: nil }, { x_b: "2" }, { x_c: /./ }].each { |headers|
+      refute matches?(:get, headers: headers, request: given), headers.inspect
+    }
     post = ->(sent, **expected) { matches?(:post, verb: :post, request: sent, **expected) }
     assert post.({ body: "é" }, body: "é")
     assert post.({ body: StringIO.new("text") }, body: /ex/)
@@ -163,18 +190,22 @@ class StubTest < Minitest::Test
 
   def test_what_matches_no_stub_is_an_error_that_lists_them
     error = assert_raises(Hecaton::Testing::UnmatchedRequest) { get("/x?secret=1") }
-    assert_equal "no stub matches GET #{SITE}/x?secret=1, and its host is not among Hecaton::Testing.allowed_hosts. There are no stubs: " \
-                 "add Hecaton.stub(:get, \"#{SITE}/x?secret=1\") { … }", error.message
+    assert_equal "no stub matches GET #{SITE}/x?secret=1, " \
+      "and its host is not among Hecaton::Testing.allowed_hosts. There are no stubs: " \
+      "add Hecaton.stub(:get, \"#{SITE}/x?secret=1\") { … }", error.message
     Hecaton.stub(:post, "#{SITE}/x")
     Hecaton.stub(:get, "#{SITE}/y", query: { a: 1 })
     Hecaton.stub(:get, "#{SITE}/x", query: { a: 1 })
     Hecaton.stub(%i[get put], /x/, headers: { "A" => "b" })
     Hecaton.stub(:get, ->(_) { true }, body: /x/)
     error = client(retry: true).get_all(["#{SITE}/x"]).first
-    assert_equal [Hecaton::Testing::UnmatchedRequest, :queue, false, "#{SITE}/x", [], nil], [error.class, error.phase, error.sent?, error.url, error.attempts, error.response]
+    assert_equal [Hecaton::Testing::UnmatchedRequest, :queue, false, "#{SITE}/x", [], nil],
+      [error.class, error.phase, error.sent?, error.url, error.attempts, error.response]
     assert_equal [
-      "  GET a URL that its block takes with body /x/ (another body)", "  GET or PUT /x/ with headers #{{ "A" => "b" }.inspect} (other headers)",
-      "  GET #{SITE}/x with the query #{{ a: 1 }.inspect} (another query)", "  GET #{SITE}/y with the query #{{ a: 1 }.inspect} (another URL)", "  POST #{SITE}/x (another method)"
+      "  GET a URL that its block takes with body /x/ (another body)",
+      "  GET or PUT /x/ with headers #{{ "A" => "b" }.inspect} (other headers)",
+      "  GET #{SITE}/x with the query #{{ a: 1 }.inspect} (another query)",
+      "  GET #{SITE}/y with the query #{{ a: 1 }.inspect} (another URL)", "  POST #{SITE}/x (another method)"
     ], error.message.lines(chomp: true).drop(1)
     assert_raises(Hecaton::Testing::UnmatchedRequest) { get("/x") { flunk } }
     assert_equal ["#{SITE}/x?secret=1", "#{SITE}/x", "#{SITE}/x"], Hecaton::Testing.unmatched.map(&:url)
@@ -186,7 +217,8 @@ class StubTest < Minitest::Test
       [["127.0.0.1"], ["127.0.0.1:#{port}"], [/127\.0/], ["x", "*.0.0.1"]].each do |hosts|
         Hecaton::Testing.allowed_hosts = hosts
         Hecaton::Testing.reset
-        assert_equal [207, [207], 207], [status("#{server.url}/"), client.get_all(["#{server.url}/"]).map(&:status), status("#{server.url}/")]
+        assert_equal [207, [207], 207],
+          [status("#{server.url}/"), client.get_all(["#{server.url}/"]).map(&:status), status("#{server.url}/")]
         assert_raises(Hecaton::Testing::UnmatchedRequest) { get }
       end
       Hecaton.stub(:get, server.url).returns(208)

@@ -20,8 +20,9 @@ module Both
     script.write(names.map { |name, value| "def #{name} = #{value.inspect}\n" }.join)
     script.write(prelude)
     cases.each do |name, code|
-      script.write("puts #{(MARK + name.to_s).inspect}\nbegin\n  lambda do\n#{code}\n  end.call\nrescue StandardError => error\n" \
-                   "  puts error.class, error.message.lines.first\nend\n")
+      script.write("puts #{(MARK + name.to_s).inspect}\nbegin\n " \
+        " lambda do\n#{code}\n  end.call\nrescue StandardError => error\n" \
+        "  puts error.class, error.message.lines.first\nend\n")
     end
     script.close
     output, complaint, status = Open3.capture3(ENVIRONMENT, RbConfig.ruby, *LIBRARIES.fetch(library), script.path)

@@ -15,8 +15,9 @@ class TyphoeusLoadingTest < Minitest::Test
   end
 
   def test_a_later_require_finds_it
-    output = ruby("require 'hecaton/typhoeus'; p require('typhoeus'), require('typhoeus/hydra'), Typhoeus.equal?(Hecaton::Typhoeus), " \
-                  "Typhoeus::Request.name, Typhoeus::VERSION, require('hecaton/typhoeus'), defined?(Ethon::Easy)")
+    output = ruby("require 'hecaton/typhoeus'; p require('typhoeus'), " \
+      "require('typhoeus/hydra'), Typhoeus.equal?(Hecaton::Typhoeus), " \
+      "Typhoeus::Request.name, Typhoeus::VERSION, require('hecaton/typhoeus'), defined?(Ethon::Easy)")
     assert_equal [["false", "false", "true", '"Typhoeus::Request"', '"1.6.0"', "false", "nil"], true], output
   end
 
@@ -29,16 +30,22 @@ class TyphoeusLoadingTest < Minitest::Test
   def test_the_middleware_is_there_when_it_is_required
     known = "p defined?(Rack::Typhoeus::Middleware::ParamsDecoder::Helper)"
     assert_equal [["nil"], true], ruby("require 'hecaton/typhoeus'; p defined?(Rack)")
-    %w[rack/typhoeus rack/typhoeus/middleware/params_decoder rack/typhoeus/middleware/params_decoder/helper].each do |feature|
-      ["require 'hecaton/typhoeus'; require '#{feature}'", "require 'hecaton/typhoeus'; require 'rack'; require '#{feature}'"].each do |order|
-        assert_equal [['"constant"'], true], ruby("#{order}; #{known}".sub("p defined", "puts defined").sub(/$/, ".inspect")), feature
+    %w[rack/typhoeus rack/typhoeus/middleware/params_decoder rack/typhoeus/middleware/params_decoder/helper]
+      .each do |feature|
+      ["require 'hecaton/typhoeus'; require '#{feature}'",
+       "require 'hecaton/typhoeus'; require 'rack'; require '#{feature}'"].each do |order|
+        assert_equal [['"constant"'], true],
+          ruby("#{order}; #{known}".sub("p defined", "puts defined").sub(/$/, ".inspect")), feature
       end
     end
-    assert_equal [['"constant"'], true], ruby("require 'rack'; require 'hecaton/typhoeus'; puts defined?(Rack::Typhoeus::Middleware::ParamsDecoder).inspect")
+    assert_equal [['"constant"'], true],
+      ruby("require 'rack'; require 'hecaton/typhoeus'; " \
+        "puts defined?(Rack::Typhoeus::Middleware::ParamsDecoder).inspect")
   end
 
   def test_the_logger_of_ethon
-    code = "require 'logger'; Ethon.logger.info('once'); Ethon.logger = Logger.new(nil); Ethon.logger.info('not'); p Ethon.logger.level"
+    code = "require 'logger'; Ethon.logger.info('once'); " \
+      "Ethon.logger = Logger.new(nil); Ethon.logger.info('not'); p Ethon.logger.level"
     output = ruby("require 'hecaton/typhoeus'; #{code}")
     assert_equal [true, 2], [output.last, output.first.size]
     assert_match(/once/, output.first.first)
@@ -46,7 +53,8 @@ class TyphoeusLoadingTest < Minitest::Test
   end
 
   def test_the_constant_after_the_module
-    assert_equal [["true"], true], ruby("require 'hecaton/typhoeus/module'; require 'hecaton/typhoeus'; p Typhoeus.equal?(Hecaton::Typhoeus)")
+    assert_equal [["true"], true],
+      ruby("require 'hecaton/typhoeus/module'; require 'hecaton/typhoeus'; p Typhoeus.equal?(Hecaton::Typhoeus)")
   end
 
   def test_the_original_is_not_replaced
@@ -56,7 +64,8 @@ class TyphoeusLoadingTest < Minitest::Test
   end
 
   def test_a_real_ethon_may_come_before_or_after
-    code = "begin; Typhoeus.get('http://x', nonsense: 1); rescue Ethon::Errors::InvalidOption => error; puts error.message; end"
+    code = "begin; Typhoeus.get('http://x', nonsense: " \
+      "1); rescue Ethon::Errors::InvalidOption => error; puts error.message; end"
     ["require 'ethon'; require 'hecaton/typhoeus'", "require 'hecaton/typhoeus'; require 'ethon'"].each do |order|
       lines, success = ruby("#{order}; #{code}; p Ethon::Easy.new.respond_to?(:perform)")
       # mime-types, which Ethon loads, warns so in a few runs.

@@ -15,13 +15,15 @@ class TyphoeusOptionsTest < DropInTest
     read_timeout: :low_speed_time, max_idle: :maxconnects, redirects: :maxredirs, redirects_to_http: :redir_protocols,
     cookies: :cookiefile, http: :http_version, ca: :cainfo, crl: :crlfile, client_cert: :sslcert, client_key: :sslkey,
     tls_min: :sslversion, pins: :pinnedpublickey, verify: :ssl_verifypeer, verify_hostname: :ssl_verifyhost,
-    max_body: :maxfilesize, decode: :accept_encoding, decode_always: :accept_encoding, user_agent: :useragent, client_key_password: :keypasswd,
+    max_body: :maxfilesize, decode: :accept_encoding, decode_always: :accept_encoding,
+    user_agent: :useragent, client_key_password: :keypasswd,
     headers: :headers, basic_auth: :userpwd, digest_auth: :httpauth
   }.freeze
   # Settings that no option of libcurl's in Ethon stands for.
   OWN = %i[
     resolve_timeout tls_timeout send_timeout first_byte_timeout expect_timeout queue_timeout per_origin max_connections
-    max_queue retry reconnect redirect_hosts idle_timeout max_age max_buffered max_header_fields max_header_bytes lenient
+    max_queue retry reconnect redirect_hosts idle_timeout
+    max_age max_buffered max_header_fields max_header_bytes lenient
     concurrency raise_for_status on_deprecation app_name app_env public_headers base_url strict_urls bearer features
     logger
   ].freeze
@@ -34,7 +36,9 @@ class TyphoeusOptionsTest < DropInTest
   end
 
   def echo(**options)
-    JSON.parse(request("/echo", **options).run.body).tap { |seen| seen["headers"].each { |field| field[0] = field[0].downcase } }
+    JSON.parse(request("/echo", **options).run.body).tap { |seen|
+      seen["headers"].each { |field| field[0] = field[0].downcase }
+    }
   end
 
   def field(name, **options) = echo(**options)["headers"].select { |other, _| other.casecmp?(name) }.map(&:last)
@@ -50,17 +54,23 @@ class TyphoeusOptionsTest < DropInTest
   end
 
   def test_a_body_that_is_none_is_refused_by_its_name
-    refused(Ethon::Errors::InvalidValue, /for option: body\.\nHecaton cannot send it: body is Integer/) { response("/echo", method: :post, body: 5) }
+    refused(Ethon::Errors::InvalidValue, /for option: body\.\nHecaton cannot send it: body is Integer/) {
+      response("/echo", method: :post, body: 5)
+    }
     assert_equal "", echo(method: :post, body: false)["body"]
   end
 
   # libcurl takes X-Functions-Key along.
   def test_keys_do_not_follow_a_redirect_to_another_host
-    Scripted.run("/" => Scripted.response(302, "Location" => "#{real_server.url.sub("127.0.0.1", "localhost")}/echo")) do |server|
+    Scripted.run("/" => Scripted.response(302,
+      "Location" => "#{real_server.url.sub("127.0.0.1", "localhost")}/echo")) do |server|
       own = { "X-Functions-Key" => "k", "X-Any" => "1", "Range" => "bytes=0-" }
-      sent = JSON.parse(Typhoeus.get(server.url, headers: own, followlocation: true, timeout: 20).body)["headers"].to_h.transform_keys(&:downcase)
+      sent = JSON.parse(Typhoeus.get(server.url, headers: own, followlocation: true, timeout: 20).body)["headers"]
+        .to_h.transform_keys(&:downcase)
       assert_equal [nil, nil, "bytes=0-"], sent.values_at("x-functions-key", "x-any", "range")
-      refused(Ethon::Errors::InvalidValue) { Typhoeus.get(server.url, followlocation: true, unrestricted_auth: true, timeout: 20) }
+      refused(Ethon::Errors::InvalidValue) {
+        Typhoeus.get(server.url, followlocation: true, unrestricted_auth: true, timeout: 20)
+      }
     end
   end
 
@@ -71,7 +81,9 @@ class TyphoeusOptionsTest < DropInTest
       assert_match(/beside a Range/, error.message)
     end
     Scripted.run("/" => Scripted.response(206, {}, "x")) do |server|
-      assert_equal [206, :ok], Typhoeus.get(server.url, resume_from: 5, timeout: 20).then { |reply| [reply.code, reply.return_code] }
+      assert_equal [206, :ok], Typhoeus.get(server.url, resume_from: 5, timeout: 20).then { |reply|
+        [reply.code, reply.return_code]
+      }
       assert_match(/^range: bytes=5-\r$/i, server.requests.first)
     end
     assert_equal ["bytes=0-3"], field("range", resume_from: 0, range: "0-3")
@@ -87,7 +99,8 @@ class TyphoeusOptionsTest < DropInTest
   end
 
   def test_on_body_is_not_called_for_a_body_that_is_not_needed
-    { "/status/404" => { failonerror: true }, "/redirect/302/1" => { followlocation: true, maxredirs: 0 } }.each do |path, options|
+    { "/status/404" => { failonerror: true }, "/redirect/302/1" => { followlocation: true, maxredirs: 0 } }
+      .each do |path, options|
       received = []
       request = request(path, **options)
       request.on_headers { |response| received << response.code }
@@ -99,7 +112,11 @@ class TyphoeusOptionsTest < DropInTest
   end
 
   def test_headers_that_are_none_are_refused
-    ["X-A: 1", 5, ["X-A: 1"]].each { |headers| refused(Ethon::Errors::InvalidValue, /for option: headers\.\nGive a Hash/) { request("/echo", headers: headers).run } }
+    ["X-A: 1", 5, ["X-A: 1"]].each { |headers|
+      refused(Ethon::Errors::InvalidValue, /for option: headers\.\nGive a Hash/) {
+        request("/echo", headers: headers).run
+      }
+    }
   end
 
   # One after the other, for the last ones are remembered.
@@ -108,7 +125,8 @@ class TyphoeusOptionsTest < DropInTest
   end
 
   def test_a_redirect_to_another_scheme_is_no_matter_of_how_many
-    Scripted.run("/" => Scripted.response(302, { "Location" => "ftp://127.0.0.1/x" }), "/two" => Scripted.response(302, { "Location" => "/" })) do |server|
+    Scripted.run("/" => Scripted.response(302, { "Location" => "ftp://127.0.0.1/x" }),
+      "/two" => Scripted.response(302, { "Location" => "/" })) do |server|
       ["/", "/two"].each do |path|
         reply = Typhoeus.get("#{server.url}#{path}", followlocation: true, timeout: 20)
         assert_equal [302, :unsupported_protocol], [reply.code, reply.return_code]
@@ -122,13 +140,17 @@ class TyphoeusOptionsTest < DropInTest
       request = request("/redirect/302/1", followlocation: true, maxredirs: 0)
       request.public_send(listening) { nil } if listening
       response = request.run
-      assert_equal [302, :too_many_redirects, 0, ""], [response.code, response.return_code, response.redirect_count, response.body]
+      assert_equal [302, :too_many_redirects, 0, ""],
+        [response.code, response.return_code, response.redirect_count, response.body]
     end
-    assert_equal [200, :ok], response("/r/1", followlocation: true, maxredirs: 0).then { |good| [good.code, good.return_code] }
+    assert_equal [200, :ok], response("/r/1", followlocation: true, maxredirs: 0).then { |good|
+      [good.code, good.return_code]
+    }
   end
 
   def test_nothing_of_ethon_is_unknown
-    known = [*REFUSED.keys, *Hecaton::Typhoeus::Plan::TAKERS.keys, *Hecaton::Typhoeus::EasyFactory::RENAMED_OPTIONS.keys]
+    known = [*REFUSED.keys, *Hecaton::Typhoeus::Plan::TAKERS.keys,
+             *Hecaton::Typhoeus::EasyFactory::RENAMED_OPTIONS.keys]
     names, = Open3.capture2(RbConfig.ruby, "-e", "require 'ethon'; puts Ethon::Curl.easy_options(nil).keys")
     assert_operator names.lines.size, :>, 200
     assert_empty names.split.map(&:to_sym) - known
@@ -136,13 +158,17 @@ class TyphoeusOptionsTest < DropInTest
 
   def test_values_that_cannot_be_honoured
     {
-      { httpauth: :ntlm, userpwd: "a:b" } => /say :basic or :digest/, { http_version: :httpv1_0 } => /HTTP\/1.1 and HTTP\/2/,
+      { httpauth: :ntlm, userpwd: "a:b" } => /say :basic or :digest/,
+      { http_version: :httpv1_0 } => /HTTP\/1.1 and HTTP\/2/,
       { sslversion: :sslv3 } => /TLS 1.2 and 1.3/, { sslcerttype: "DER" } => /PEM/,
       { pinnedpublickey: "/a/file" } => /sha256/, { proxyauth: :digest, proxy: "http://p:1" } => /Basic alone/,
       { httpproxytunnel: true } => /tunnel for https/, { netrc: :required } => /leave the option out/,
-      { autoreferer: true } => /leave the option out/, { accept_encoding: "compress" } => /decodes/, { resolve: ["nonsense"] } => /Array of Strings/,
-      { low_speed_limit: 1000, low_speed_time: 5 } => /low_speed_limit: 1\b/, { timeout: -1 } => /at least 0/, { timeout: "5" } => /at least 0/,
-      { proxytype: :nonsense } => /There are :http/, { protocols: [:ftp] } => /http and https/, { tcp_nodelay: false } => /always does it/,
+      { autoreferer: true } => /leave the option out/,
+      { accept_encoding: "compress" } => /decodes/, { resolve: ["nonsense"] } => /Array of Strings/,
+      { low_speed_limit: 1000, low_speed_time: 5 } => /low_speed_limit: 1\b/,
+      { timeout: -1 } => /at least 0/, { timeout: "5" } => /at least 0/,
+      { proxytype: :nonsense } => /There are :http/,
+      { protocols: [:ftp] } => /http and https/, { tcp_nodelay: false } => /always does it/,
       { headers: { "A" => "b\r\nC: d" } } => /cannot send it/, { postredir: :post_all } => /becomes a GET/
     }.each do |options, words|
       refused(Ethon::Errors::InvalidValue, words) { response("/r/1", **options) }
@@ -169,8 +195,10 @@ class TyphoeusOptionsTest < DropInTest
   end
 
   def test_what_there_is_nothing_to_do_for
-    nothing = { nosignal: true, buffersize: 1000, dns_cache_timeout: 5, pipewait: true, netrc: :ignored, autoreferer: false, tcp_nodelay: true,
-                ssl_sessionid_cache: true, httpproxytunnel: false, postredir: 0, timeout_ms: nil, sslcert: nil, proxy: nil }
+    nothing = { nosignal: true, buffersize: 1000, dns_cache_timeout: 5,
+                pipewait: true, netrc: :ignored, autoreferer: false, tcp_nodelay: true,
+                ssl_sessionid_cache: true, httpproxytunnel: false,
+                postredir: 0, timeout_ms: nil, sslcert: nil, proxy: nil }
     assert_equal 200, response("/r/1", **nothing).code
   end
 
@@ -195,7 +223,8 @@ class TyphoeusOptionsTest < DropInTest
 
   def test_methods
     assert_equal %w[PUT REPORT GET POST PUT], [
-      echo(upload: true, body: "x"), echo(customrequest: "REPORT"), echo(httpget: true), echo(post: true), echo(put: true)
+      echo(upload: true, body: "x"), echo(customrequest: "REPORT"),
+      echo(httpget: true), echo(post: true), echo(put: true)
     ].map { |echo| echo["method"] }
     assert_equal "", response("/echo", nobody: true).body
   end
@@ -235,7 +264,9 @@ class TyphoeusOptionsTest < DropInTest
       resolve: ["name.example:#{URI(url("/")).port}:127.0.0.1"]).code
     assert_equal :couldnt_connect, response("/r/1", ipresolve: :v6).return_code
     Dir.mktmpdir do |folder|
-      with_real_server("--unix", "#{folder}/socket") { assert_equal 200, Typhoeus.get("http://h.example/r/1", unix_socket_path: "#{folder}/socket", timeout: 5).code }
+      with_real_server("--unix", "#{folder}/socket") {
+        assert_equal 200, Typhoeus.get("http://h.example/r/1", unix_socket_path: "#{folder}/socket", timeout: 5).code
+      }
     end
   end
 
@@ -299,7 +330,9 @@ class TyphoeusOptionsTest < DropInTest
   def test_requests_of_equal_options_share_nothing_that_a_program_may_change
     given = { timeout: 20, headers: { "X-A" => +"1" } }
     equal = -> { Typhoeus::Request.new(url("/echo"), { timeout: 20, headers: { "X-A" => "1" } }) }
-    sent = ->(request) { JSON.parse(request.run.body)["headers"].to_h.transform_keys(&:downcase).values_at("x-a", "x-b") }
+    sent = ->(request) {
+      JSON.parse(request.run.body)["headers"].to_h.transform_keys(&:downcase).values_at("x-a", "x-b")
+    }
     assert_equal ["1", nil], sent.call(Typhoeus::Request.new(url("/echo"), given))
     given[:headers]["X-A"] << "2"
     assert_equal ["1", nil], sent.call(equal.call)
@@ -318,7 +351,9 @@ class TyphoeusOptionsTest < DropInTest
       request
     end
     hydra.run
-    numbers = seen.map { |request| JSON.parse(request.response.body)["headers"].to_h.transform_keys(&:downcase)["x-a"].to_i }
+    numbers = seen.map { |request|
+      JSON.parse(request.response.body)["headers"].to_h.transform_keys(&:downcase)["x-a"].to_i
+    }
     assert_equal [*0..5] * 2, numbers
   end
 
@@ -345,7 +380,9 @@ class TyphoeusOptionsTest < DropInTest
     seen = []
     3.times do |number|
       options[:headers]["X-A"].replace(number.to_s) if number.positive?
-      hydra.queue(request("/echo", **options) { |response| seen << JSON.parse(response.body)["headers"].to_h.transform_keys(&:downcase)["x-a"] })
+      hydra.queue(request("/echo", **options) { |response|
+        seen << JSON.parse(response.body)["headers"].to_h.transform_keys(&:downcase)["x-a"]
+      })
       hydra.run
     end
     assert_equal %w[1 1 2], seen

@@ -19,7 +19,8 @@ class TyphoeusParityTest < Minitest::Test
       p %i[get post put delete options].map { |verb| echoed(Typhoeus.public_send(verb, "#{url}/echo")) }
       response = Typhoeus.head("#{url}/r/1")
       p response.code, response.body, response.headers["content-length"]
-      p echoed(Typhoeus::Request.new("#{url}/echo", method: :purge).run), echoed(Typhoeus::Request.new("#{url}/echo").run) },
+      p echoed(Typhoeus::Request.new("#{url}/echo", method: :purge).run),
+        echoed(Typhoeus::Request.new("#{url}/echo").run) },
     "bodies" => %q{
       [:post, :put, :patch, :delete, :get].each do |verb|
         ["text", "", { a: 1, b: "x y/ä" }, { a: [1, 2], c: { d: [{ e: 1 }] } }].each do |body|
@@ -30,12 +31,14 @@ class TyphoeusParityTest < Minitest::Test
       puts echoed(Typhoeus.post("#{url}/echo", body: "{}", headers: { "content-type" => "application/json" })).inspect
       puts echoed(Typhoeus.post("#{url}/echo", body: { a: "b c" }, escape: false)).inspect
       [[1, "b c"], [%w[a 1], %w[b 2]], [{ a: 1 }], []].each do |list|
-        puts echoed(Typhoeus.post("#{url}/echo", body: list)).inspect, Typhoeus::Request.new("x", body: list).encoded_body
+        puts echoed(Typhoeus.post("#{url}/echo", body: list)).inspect,
+          Typhoeus::Request.new("x", body: list).encoded_body
         puts echoed(Typhoeus.post("#{url}/echo", body: list, params_encoding: :rack)).inspect
       end
       puts echoed(Typhoeus.post("#{url}/echo", body: { a: nil, "b" => true })).inspect },
     "params" => %q{
-      nested = { a: [1, "b c"], h: { x: { y: "z&=" } }, n: nil, e: "", "ü" => "ß", l: [[1, 2], [3]], hs: [{ k: 1 }, { k: 2 }] }
+      nested = { a: [1, "b c"], h: { x: { y: "z&=" } }, n: nil,
+        e: "", "ü" => "ß", l: [[1, 2], [3]], hs: [{ k: 1 }, { k: 2 }] }
       [{}, { params_encoding: :rack }, { params_encoding: :multi }, { params_encoding: :none }].each do |options|
         request = Typhoeus::Request.new("#{url}/echo", { params: nested }.merge(options))
         puts request.url.sub(url, ""), echoed(request.run)[1]
@@ -48,7 +51,8 @@ class TyphoeusParityTest < Minitest::Test
       p Typhoeus::Request.new("x", body: { a: "b c", d: [1, 2] }).encoded_body, Typhoeus::Request.new("x").encoded_body,
         Typhoeus::Request.new("x", body: "raw text").encoded_body },
     "headers" => %q{
-      puts echoed(Typhoeus.get("#{url}/echo", headers: { "X-One" => 1, two_three: :four, "Accept" => "text/x" })).inspect
+      puts echoed(Typhoeus.get("#{url}/echo", headers: { "X-One" => 1, two_three: :four, "Accept" => "text/x" }))
+        .inspect
       puts echoed(Typhoeus.get("#{url}/echo", headers: { "User-Agent" => "me", "accept" => nil })).inspect
       puts echoed(Typhoeus.get("#{url}/echo", headers: { "User-Agent" => "" })).inspect
       Typhoeus::Config.user_agent = "configured"
@@ -57,24 +61,31 @@ class TyphoeusParityTest < Minitest::Test
       puts echoed(Typhoeus.get("#{url}/echo", userpwd: "ada:love:lace")).inspect
       puts echoed(Typhoeus.get("#{url}/echo", username: "ada", password: "x", httpauth: :basic)).inspect
       puts echoed(Typhoeus.get("#{url}/echo", cookie: "a=1; b=2", referer: "http://r/")).inspect
-      puts echoed(Typhoeus.get("#{url}/echo", range: "0-9")).inspect, Typhoeus.get("#{url}/echo", resume_from: 7).return_code
+      puts echoed(Typhoeus.get("#{url}/echo", range: "0-9")).inspect,
+        Typhoeus.get("#{url}/echo", resume_from: 7).return_code
       puts echoed(Typhoeus.get("#{url}/echo", timecondition: :ifmodsince, timevalue: 1_000_000_000)).inspect
       puts echoed(Typhoeus.get("#{url}/echo", customrequest: "REPORT")).inspect },
     "multipart" => %q{
       path = "#{folder}/some file.txt"
       File.write(path, "line\n")
       puts echoed(Typhoeus.post("#{url}/echo", body: { title: "t", file: File.open(path) }))[3].delete("\r").inspect
-      puts echoed(Typhoeus.post("#{url}/echo", body: { a: "1", b: { c: ["x"] } }, multipart: true))[3].delete("\r").inspect },
+      puts echoed(Typhoeus.post("#{url}/echo", body: { a: "1", b: { c: ["x"] } }, multipart: true))[3]
+        .delete("\r").inspect },
     "responses" => %q{
       %w[/r/1 /status/204 /status/304 /status/404 /status/500 /bytes/0].each do |path|
         response = Typhoeus.get("#{url}#{path}")
-        p [path, response.code, response.response_code, response.return_code, response.return_message, response.success?,
-           response.failure?, response.modified?, response.timed_out?, response.http_version, response.status_message, response.body.size,
-           response.body.encoding, response.response_body == response.body, response.mock, response.mock?, response.cached?,
+        p [path, response.code, response.response_code,
+          response.return_code, response.return_message, response.success?,
+           response.failure?, response.modified?, response.timed_out?,
+           response.http_version, response.status_message, response.body.size,
+           response.body.encoding, response.response_body == response.body,
+           response.mock, response.mock?, response.cached?,
            response.redirect_count, response.redirections, response.effective_url.sub(url, ""), response.primary_ip,
-           response.handled_response.equal?(response), response.request.base_url.sub(url, ""), response.options[:size_download],
+           response.handled_response.equal?(response),
+           response.request.base_url.sub(url, ""), response.options[:size_download],
            response.headers.class.name, response.headers["CONTENT-LENGTH"], response.headers_hash["content-length"]]
-        p %i[total_time time starttransfer_time start_transfer_time appconnect_time app_connect_time pretransfer_time connect_time
+        p %i[total_time time starttransfer_time start_transfer_time
+          appconnect_time app_connect_time pretransfer_time connect_time
              namelookup_time name_lookup_time redirect_time].map { |name| response.public_send(name).class }
         times = [response.pretransfer_time, response.starttransfer_time, response.total_time]
         p times == times.sort, response.options.key?(:return_code), response.options[:response_code]
@@ -84,16 +95,20 @@ class TyphoeusParityTest < Minitest::Test
         response = Typhoeus.get("#{url}/fault/#{fault}", timeout: 1)
         p [fault, response.return_code, response.return_message, response.success?, response.timed_out?]
       end
-      ["http://127.0.0.1:1/", "http://nosuch.invalid/", "http://", "foo://x/", "http://a b/", "http://127.0.0.1:99999/"].each do |bad|
+      ["http://127.0.0.1:1/", "http://nosuch.invalid/", "http://", "foo://x/", "http://a b/", "http://127.0.0.1:99999/"]
+        .each do |bad|
         response = Typhoeus.get(bad, timeout: 2)
-        p [bad, response.return_code, response.code, response.effective_url, response.headers, response.body, response.success?, response.status_message]
+        p [bad, response.return_code, response.code, response.effective_url,
+          response.headers, response.body, response.success?, response.status_message]
       end },
     "redirects" => %q{
       response = Typhoeus.get("#{url}/redirect/302/2", followlocation: true)
-      p response.code, response.redirect_count, response.redirections.map { |each| [each.status_message, each.http_version] },
+      p response.code, response.redirect_count,
+        response.redirections.map { |each| [each.status_message, each.http_version] },
         response.effective_url.sub(url, ""), response.redirect_time > 0
       response = Typhoeus.get("#{url}/redirect/302/2")
-      p response.code, response.redirect_count, response.headers["location"], response.options[:redirect_url].sub(url, "")
+      p response.code, response.redirect_count,
+        response.headers["location"], response.options[:redirect_url].sub(url, "")
       response = Typhoeus.get("#{url}/redirect/302/5", followlocation: true, maxredirs: 2)
       p response.return_code, response.return_message, response.code, response.redirect_count
       [301, 302, 303, 307].each do |status|
@@ -135,7 +150,13 @@ class TyphoeusParityTest < Minitest::Test
       request.on_progress { |*given| seen << given.size }
       p request.run.body.bytesize, seen.last, seen.include?(5) },
     "hydra.add without the network" => %q{
-      store = Class.new { def get(request) = (Typhoeus::Response.new(code: 200, body: "kept", mock: true) if request.base_url.include?("kept")); def set(request, response) = nil }.new
+      store = Class.new {
+        def get(request)
+          Typhoeus::Response.new(code: 200, body: "kept", mock: true) if request.base_url.include?("kept")
+        end
+
+        def set(request, response) = nil
+      }.new
       Typhoeus::Config.cache = store
       hydra = Typhoeus::Hydra.new(max_concurrency: 2)
       log = []
@@ -169,15 +190,21 @@ class TyphoeusParityTest < Minitest::Test
       Typhoeus.before.clear
       p log.size },
     "effective_url" => %q{
-      %w[/r/1#b /r/1?a#b /redirect/302/1#b /r/1].each { |path| puts Typhoeus.get("#{url}#{path}", followlocation: true).effective_url }
-      puts Typhoeus.get("#{url}/r/1#b", params: { a: 1 }).effective_url, Typhoeus.get("http://127.0.0.1:1/x#y").effective_url
+      %w[/r/1#b /r/1?a#b /redirect/302/1#b /r/1].each { |path|
+        puts Typhoeus.get("#{url}#{path}", followlocation: true).effective_url
+      }
+      puts Typhoeus.get("#{url}/r/1#b", params: { a: 1 }).effective_url,
+        Typhoeus.get("http://127.0.0.1:1/x#y").effective_url
       p Typhoeus::Response.new(effective_url: "http://x/").effective_url, Typhoeus::Response.new.effective_url },
     "hydra" => %q{
       hydra = Typhoeus::Hydra.new(max_concurrency: "3")
       codes = []
       7.times do |number|
         request = Typhoeus::Request.new("#{url}/r/#{number}")
-        request.on_complete { |response| codes << response.code; hydra.queue(Typhoeus::Request.new("#{url}/r/9")) if number == 3 }
+        request.on_complete { |response|
+          codes << response.code
+          hydra.queue(Typhoeus::Request.new("#{url}/r/9")) if number == 3
+        }
         number == 6 ? hydra.queue_front(request) : hydra.queue(request)
       end
       p hydra.queued_requests.size, hydra.queued_requests.first.base_url[/\d\z/], hydra.max_concurrency
@@ -187,13 +214,16 @@ class TyphoeusParityTest < Minitest::Test
       hydra.abort
       p hydra.queued_requests, hydra.run },
     "stubs" => %q{
-      response = Typhoeus::Response.new(code: 418, body: "tea", headers: { "A" => "b", "C" => ["d", "e"] }, return_code: :ok)
+      response = Typhoeus::Response.new(code: 418, body: "tea",
+        headers: { "A" => "b", "C" => ["d", "e"] }, return_code: :ok)
       Typhoeus.stub("http://stub.example/a").and_return(response)
       got = Typhoeus.get("http://stub.example/a")
-      p got.code, got.body, got.headers["a"], got.headers, got.mock, got.success?, got.failure?, got.response_headers, got.equal?(response)
+      p got.code, got.body, got.headers["a"], got.headers, got.mock,
+        got.success?, got.failure?, got.response_headers, got.equal?(response)
       Typhoeus.stub(/b\z/, method: :get) { |request| Typhoeus::Response.new(code: 200, body: request.base_url) }
       p Typhoeus.get("http://stub.example/b").body, Typhoeus.get("http://stub.example/b").success?
-      expectation = Typhoeus.stub("http://stub.example/c").and_return([Typhoeus::Response.new(code: 1), Typhoeus::Response.new(code: 2)])
+      expectation = Typhoeus.stub("http://stub.example/c")
+        .and_return([Typhoeus::Response.new(code: 1), Typhoeus::Response.new(code: 2)])
       p Array.new(3) { Typhoeus.get("http://stub.example/c").code }
       same = Typhoeus.stub("http://stub.example/c")
       p Typhoeus::Expectation.all.size, same.responses.size, same.from, same.stubbed_from(:me).from
@@ -209,16 +239,22 @@ class TyphoeusParityTest < Minitest::Test
       end
       p Typhoeus.with_connection { Typhoeus.get("#{url}/r/1").code }, Typhoeus::Config.block_connection
       Typhoeus::Config.block_connection = false
-      Typhoeus.before { |request| request.finish(Typhoeus::Response.new(code: 7)) if request.base_url.end_with?("/seven"); !request.base_url.end_with?("/seven") }
+      Typhoeus.before { |request|
+        request.finish(Typhoeus::Response.new(code: 7)) if request.base_url.end_with?("/seven")
+        !request.base_url.end_with?("/seven")
+      }
       p Typhoeus.get("http://x.example/seven").code, Typhoeus.get("#{url}/r/1").code
       Typhoeus.before.clear },
     "requests" => %q{
       request = Typhoeus::Request.new("http://x.example/", method: :post, headers: { "A" => "b" }, timeout: 3)
-      p request.options, request.original_options, request.base_url, request.block_connection, request.hydra, request.response
+      p request.options, request.original_options, request.base_url,
+        request.block_connection, request.hydra, request.response
       p Typhoeus::Request.new("u").options, Typhoeus::Request.new("u", maxredirs: 3).options[:maxredirs]
       p request.eql?(Typhoeus::Request.new("http://x.example/", method: :post, headers: { "A" => "b" }, timeout: 3))
-      p request.eql?(Typhoeus::Request.new("http://x.example/")), request.hash == Typhoeus::Request.new("http://x.example/").hash
-      p request.hash == Typhoeus::Request.new("http://x.example/", timeout: 3, headers: { "A" => "b" }, method: :post).hash
+      p request.eql?(Typhoeus::Request.new("http://x.example/")),
+        request.hash == Typhoeus::Request.new("http://x.example/").hash
+      p request.hash == Typhoeus::Request.new("http://x.example/",
+        timeout: 3, headers: { "A" => "b" }, method: :post).hash
       given = { headers: { "A" => "1" } }
       request = Typhoeus::Request.new("u", given)
       given[:headers]["A"] = "2"
@@ -228,15 +264,21 @@ class TyphoeusParityTest < Minitest::Test
       copy = Marshal.load(Marshal.dump(request))
       p copy.base_url, copy.options, copy.on_complete },
     "header objects" => %q{
-      header = Typhoeus::Response::Header.new("HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nSET-COOKIE: b\r\nX-Long: one\r\n two\r\nEmpty:\r\nset-cookie: c\r\nset-cookie: d\r\n")
+      header = Typhoeus::Response::Header.new("HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\n" \
+        "SET-COOKIE: b\r\nX-Long: one\r\n two\r\nEmpty:\r\nset-cookie: c\r\nset-cookie: d\r\n")
       p header, header["set-COOKIE"], header["x-long"], header["empty"], header["none"], header.is_a?(Hash), header.keys
       p Typhoeus::Response::Header.new("a" => "b")["A"], Typhoeus::Response::Header.new("")
-      response = Typhoeus::Response.new(response_headers: "HTTP/1.1 301 Moved\r\nLocation: /\r\n\r\nHTTP/1.0 404 Not There\r\nA: b\r\n\r\n", return_code: :ok, code: 404)
-      p response.headers, response.redirections.map(&:headers), response.status_message, response.http_version, response.success?
-      p Typhoeus::Response.new.headers, Typhoeus::Response.new.code, Typhoeus::Response.new.body, Typhoeus::Response.new(mock: true, code: 200).success?
-      p Typhoeus::Response.new(return_code: :operation_timedout).timed_out?, Typhoeus::Response.new(return_code: :couldnt_connect).return_message },
+      response = Typhoeus::Response.new(response_headers: "HTTP/1.1 301 Moved\r\nLocation: " \
+        "/\r\n\r\nHTTP/1.0 404 Not There\r\nA: b\r\n\r\n", return_code: :ok, code: 404)
+      p response.headers, response.redirections.map(&:headers),
+        response.status_message, response.http_version, response.success?
+      p Typhoeus::Response.new.headers, Typhoeus::Response.new.code,
+        Typhoeus::Response.new.body, Typhoeus::Response.new(mock: true, code: 200).success?
+      p Typhoeus::Response.new(return_code: :operation_timedout).timed_out?,
+        Typhoeus::Response.new(return_code: :couldnt_connect).return_message },
     "refused options" => %q{
-      [{ nonsense: 1 }, { disable_ssl_peer_verification: true }, { disable_ssl_host_verification: true }, { proxy_auth_method: :basic },
+      [{ nonsense: 1 }, { disable_ssl_peer_verification: true },
+        { disable_ssl_host_verification: true }, { proxy_auth_method: :basic },
        { cache_timeout: 1 }, { user_agent: "x" }, { cache_key_basis: 1 }].each do |options|
         begin
           Typhoeus.get("#{url}/r/1", options)
@@ -267,7 +309,8 @@ class TyphoeusParityTest < Minitest::Test
           socket = server.accept
           moved = socket.gets("\r\n\r\n").start_with?("GET /from")
           location = "Location: http://user:secret@127.0.0.1:#{port}/to\r\n" if moved
-          socket.write("HTTP/1.1 #{moved ? "302 Found" : "200 OK"}\r\n#{location}Content-Length: 2\r\nConnection: close\r\n\r\nok")
+          socket.write("HTTP/1.1 #{moved ? "302 Found" : "200 OK"}\r\n#{location}Content-Length: " \
+            "2\r\nConnection: close\r\n\r\nok")
           socket.close
         end
       end
@@ -284,7 +327,8 @@ class TyphoeusParityTest < Minitest::Test
           Thread.new(server.accept) do |socket|
             while (head = socket.gets("\r\n\r\n"))
               moved = head.start_with?("GET /round") || (asked += 1) < 4
-              socket.write("HTTP/1.1 #{moved ? "302 Found\r\nLocation: #{head[/ (\S+)/, 1]}" : "200 OK"}\r\nContent-Length: 0\r\n\r\n")
+              socket.write("HTTP/1.1 " \
+                "#{moved ? "302 Found\r\nLocation: #{head[/ (\S+)/, 1]}" : "200 OK"}\r\nContent-Length: 0\r\n\r\n")
             end
           end
         end
@@ -302,7 +346,8 @@ class TyphoeusParityTest < Minitest::Test
         loop do
           Thread.new(server.accept) do |socket|
             while (head = socket.gets("\r\n\r\n"))
-              socket.write("HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n" * head[/\d+/].to_i + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+              socket.write("HTTP/1.1 103 Early Hints\r\nLink: " \
+                "<a>\r\n\r\n" * head[/\d+/].to_i + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
             end
           end
         end
@@ -326,24 +371,34 @@ class TyphoeusParityTest < Minitest::Test
         options = { accept_encoding: option, http_content_decoding: decoded, headers: { "Accept-Encoding" => header } }
         p Typhoeus.get("#{url}/encoded/gzip/300", options).body.bytesize > 299
       end
-      p Typhoeus.get("#{url}/encoded/gzip", accept_encoding: "gzip").body == Typhoeus.get("#{url}/encoded/gzip", accept_encoding: "").body
+      p Typhoeus.get("#{url}/encoded/gzip", accept_encoding: "gzip").body ==
+        Typhoeus.get("#{url}/encoded/gzip", accept_encoding: "").body
       p Typhoeus.get("#{url}/encoded/gzip").headers["content-encoding"],
         Typhoeus.get("#{url}/encoded/gzip", headers: { "Accept-Encoding" => "gzip" }).body.byteslice(0, 2).bytes
       p echoed(Typhoeus.get("#{url}/echo"))[2].map(&:first)
-      p Typhoeus.get("#{url}/status/404", failonerror: true).then { |response| [response.return_code, response.code] } },
+      response = Typhoeus.get("#{url}/status/404", failonerror: true)
+      p [response.return_code, response.code] },
     "memory" => %q{
       Typhoeus::Config.memoize = true
       hydra = Typhoeus::Hydra.new(max_concurrency: 1)
       seen = []
-      3.times { |number| request = Typhoeus::Request.new("#{url}/r/5"); request.on_complete { |response| seen << response.object_id }; hydra.queue(request) }
+      3.times { |number|
+        request = Typhoeus::Request.new("#{url}/r/5")
+        request.on_complete { |response| seen << response.object_id }
+        hydra.queue(request)
+      }
       hydra.run
       p seen.uniq.size, hydra.memory
       Typhoeus::Config.memoize = nil },
     "cache" => %q{
-      store = Class.new { def get(request) = (@stored ||= {})[request.cache_key]; def set(request, response) = (@stored ||= {})[request.cache_key] = Marshal.dump(response) }.new
+      store = Class.new {
+        def get(request) = (@stored ||= {})[request.cache_key]
+        def set(request, response) = (@stored ||= {})[request.cache_key] = Marshal.dump(response)
+      }.new
       def store.get(request) = super&.then { |text| Marshal.load(text) }
       first, second, third = Array.new(3) { |number| Typhoeus.get("#{url}/r/8", cache: store, cache_ttl: 5) }
-      p first.cached?, second.cached?, second.body == first.body, second.code, second.headers == first.headers, third.total_time == first.total_time
+      p first.cached?, second.cached?, second.body == first.body, second.code,
+        second.headers == first.headers, third.total_time == first.total_time
       p Typhoeus.get("#{url}/r/8", cache: false).cached?, Typhoeus::Request.new("u", cache_ttl: 5).cache_ttl }
   }.freeze
 

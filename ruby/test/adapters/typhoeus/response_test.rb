@@ -8,10 +8,13 @@ class TyphoeusResponseTest < DropInTest
   def test_it_can_be_marshalled_whole
     response = request("/redirect/302/1", followlocation: true, headers: { "A" => "b" }) { "handled" }.run
     copy = Marshal.load(Marshal.dump(response))
-    assert_equal response.options.reject { |name, _| name == :debug_info }, copy.options.reject { |name, _| name == :debug_info }
-    assert_equal [200, "handled", response.headers, 1], [copy.code, copy.handled_response, copy.headers, copy.redirections.size]
+    assert_equal response.options.reject { |name, _| name == :debug_info },
+      copy.options.reject { |name, _| name == :debug_info }
+    assert_equal [200, "handled", response.headers, 1],
+      [copy.code, copy.handled_response, copy.headers, copy.redirections.size]
     assert_equal response.request.options, copy.request.options
-    assert_equal :couldnt_connect, Marshal.load(Marshal.dump(Typhoeus.get("http://127.0.0.1:1/", timeout: 5))).return_code
+    assert_equal :couldnt_connect,
+      Marshal.load(Marshal.dump(Typhoeus.get("http://127.0.0.1:1/", timeout: 5))).return_code
   end
 
   # By class, phase and reason.
@@ -60,7 +63,8 @@ class TyphoeusResponseTest < DropInTest
   end
 
   def test_names_of_headers_look_as_servers_write_them
-    reply = Scripted.response(200, { "etag" => "1", "X-REQUEST-id" => "2", "set-cookie" => %w[a=1 b=2], "www-authenticate" => "Basic x" })
+    reply = Scripted.response(200,
+      { "etag" => "1", "X-REQUEST-id" => "2", "set-cookie" => %w[a=1 b=2], "www-authenticate" => "Basic x" })
     Scripted.run("/" => reply) do |server|
       headers = Typhoeus.get(server.url, timeout: 5).headers
       assert_equal %w[ETag X-Request-Id Set-Cookie WWW-Authenticate Content-Length], headers.keys
@@ -118,7 +122,8 @@ class TyphoeusResponseTest < DropInTest
   end
 
   def test_a_login_in_a_location_is_dropped
-    replies = { "/" => ->(_) { Scripted.response(302, "Location" => "#{@site.sub("//", "//u:p@")}/b") }, "/b" => Scripted.response(200) }
+    replies = { "/" => ->(_) { Scripted.response(302, "Location" => "#{@site.sub("//", "//u:p@")}/b") },
+                "/b" => Scripted.response(200) }
     Scripted.run(replies) do |server|
       @site = server.url
       response = Typhoeus.get("#{server.url}/", timeout: 5, followlocation: true)
@@ -129,7 +134,8 @@ class TyphoeusResponseTest < DropInTest
 
   def test_the_address_of_this_side
     loopback = Socket.getifaddrs.find { |each| each.addr&.ipv4_loopback? }.name
-    { "127.0.0.2" => "127.0.0.2", "host!127.0.0.3" => "127.0.0.3", loopback => "127.0.0.1", "if!#{loopback}" => "127.0.0.1" }.each do |given, used|
+    { "127.0.0.2" => "127.0.0.2", "host!127.0.0.3" => "127.0.0.3",
+      loopback => "127.0.0.1", "if!#{loopback}" => "127.0.0.1" }.each do |given, used|
       response = request("/r/1", interface: given).run
       assert_equal [200, used], [response.code, response.local_ip], given
     end
@@ -172,7 +178,8 @@ class TyphoeusResponseTest < DropInTest
   end
 
   def test_fields_that_are_no_text
-    Scripted.run("/" => Scripted.response(401, { "WWW-Authenticate" => ["\xFF".b, "Basic realm=\"\xFF\"".b], "Location" => "\xFF".b })) do |server|
+    Scripted.run("/" => Scripted.response(401,
+      { "WWW-Authenticate" => ["\xFF".b, "Basic realm=\"\xFF\"".b], "Location" => "\xFF".b })) do |server|
       response = Typhoeus.get(server.url, timeout: 20)
       assert_equal [401, 1, nil], [response.code, response.httpauth_avail, response.redirect_url]
       assert_equal 401, Marshal.load(Marshal.dump(response)).code
@@ -187,9 +194,11 @@ class TyphoeusResponseTest < DropInTest
   # The codes that the other ages' Ethon and libcurl have, but for those that Ethon 0.16 had shifted by one.
   def test_texts_of_return_codes
     require "open3"
-    known, = Open3.capture2(RbConfig.ruby, "-e", "require 'ethon'; Ethon::Curl.easy_codes.each { |s| puts %(\#{s}\\t\#{Ethon::Curl.easy_strerror(s)}) }")
+    known, = Open3.capture2(RbConfig.ruby, "-e",
+      "require 'ethon'; Ethon::Curl.easy_codes.each { |s| puts %(\#{s}\\t\#{Ethon::Curl.easy_strerror(s)}) }")
     codes = known.lines(chomp: true).to_h { |line| line.split("\t") }
-    sure = %w[ok unsupported_protocol url_malformat couldnt_resolve_host couldnt_connect partial_file write_error operation_timedout
+    sure = %w[ok unsupported_protocol url_malformat couldnt_resolve_host
+              couldnt_connect partial_file write_error operation_timedout
               ssl_connect_error too_many_redirects got_nothing send_error recv_error aborted_by_callback]
     sure.each do |code|
       expected = codes.fetch(code).sub("Could not", "Couldn't").sub("resolve hostname", "resolve host name")
@@ -200,7 +209,9 @@ class TyphoeusResponseTest < DropInTest
 
   def test_events
     seen = []
-    subscription = Hecaton.subscribe("request.hecaton") { |event| seen << event.payload.values_at("http.request.method", "http.response.status_code") }
+    subscription = Hecaton.subscribe("request.hecaton") { |event|
+      seen << event.payload.values_at("http.request.method", "http.response.status_code")
+    }
     hydra = Typhoeus::Hydra.new
     hydra.queue(request("/r/1"))
     hydra.run

@@ -9,7 +9,8 @@ class TyphoeusTlsTest < DropInTest
   # A server with TLS, and the folder with its authority.
   def with_tls(*arguments, tls: "--tls")
     Dir.mktmpdir do |folder|
-      with_real_server(tls, "--tls-ca-out", "#{folder}/ca.pem", *arguments.map { |argument| argument.gsub("FOLDER", folder) }) do |real_server|
+      with_real_server(tls, "--tls-ca-out", "#{folder}/ca.pem",
+        *arguments.map { |argument| argument.gsub("FOLDER", folder) }) do |real_server|
         yield "#{real_server.url}/r/1", folder
       end
     end
@@ -29,7 +30,8 @@ class TyphoeusTlsTest < DropInTest
       assert_equal 200, code(address, cainfo: "#{folder}/ca.pem", sslversion: :tlsv1_3, ssl_verifyhost: 2)
       response = Typhoeus.get(address, cainfo: "#{folder}/ca.pem", timeout: 10, forbid_reuse: true)
       assert_operator response.appconnect_time, :>, 0
-      assert_equal "SSL peer certificate or SSH remote key was not OK", Typhoeus.get(address, timeout: 10).return_message
+      assert_equal "SSL peer certificate or SSH remote key was not OK",
+        Typhoeus.get(address, timeout: 10).return_message
     end
   end
 
@@ -53,7 +55,8 @@ class TyphoeusTlsTest < DropInTest
   def test_the_server_of_an_attempt
     plain = Typhoeus.get(url("/r/1"))
     uri = URI(url("/"))
-    assert_equal [uri.host, uri.port, "127.0.0.1", []], [plain.primary_ip, plain.primary_port, plain.local_ip, plain.certinfo]
+    assert_equal [uri.host, uri.port, "127.0.0.1", []],
+      [plain.primary_ip, plain.primary_port, plain.local_ip, plain.certinfo]
     assert_operator plain.local_port, :>, 0
     with_tls do |address, folder|
       response = Typhoeus.get(address, cainfo: "#{folder}/ca.pem", certinfo: true)
@@ -99,8 +102,9 @@ class TyphoeusTlsTest < DropInTest
       trust = { cainfo: "#{folder}/ca.pem" }
       refute_equal 200, code(address, **trust)
       assert_equal 200, code(address, sslcert: "#{folder}/client.pem", **trust)
-      assert_equal 200, code(address, sslcert: "#{folder}/cert.pem", sslkey: "#{folder}/key.pem", keypasswd: "open sesame",
-        sslcerttype: "PEM", sslkeytype: "PEM", **trust)
+      assert_equal 200,
+        code(address, sslcert: "#{folder}/cert.pem", sslkey: "#{folder}/key.pem", keypasswd: "open sesame",
+          sslcerttype: "PEM", sslkeytype: "PEM", **trust)
       error = refused(Ethon::Errors::InvalidValue, /cannot be read/) do
         code(address, sslcert: "#{folder}/cert.pem", sslkey: "#{folder}/key.pem", keypasswd: "wrong secret", **trust)
       end
@@ -132,7 +136,8 @@ class TyphoeusTlsTest < DropInTest
       list.add_extension(OpenSSL::X509::Extension.new("crlNumber", OpenSSL::ASN1::Integer(1)))
       File.write("#{folder}/list.pem", list.sign(key, OpenSSL::Digest.new("SHA256")).to_pem)
       # No list is for this authority.
-      assert_equal [200, :peer_failed_verification], [code(address, **trusted), code(address, **trusted, crlfile: "#{folder}/list.pem")]
+      assert_equal [200, :peer_failed_verification],
+        [code(address, **trusted), code(address, **trusted, crlfile: "#{folder}/list.pem")]
       refused(Ethon::Errors::InvalidValue, /crlfile/) { code(address, **trusted, crlfile: "#{folder}/ca.pem") }
     end
   end
@@ -148,7 +153,8 @@ class TyphoeusTlsTest < DropInTest
     with_tls("--http2") do |address, folder|
       response = Typhoeus.get(address, cainfo: "#{folder}/ca.pem", timeout: 10, http_version: :httpv2_0)
       assert_equal ["2", "", 200], [response.http_version, response.status_message, response.code]
-      assert_equal "1.1", Typhoeus.get(address, cainfo: "#{folder}/ca.pem", timeout: 10, http_version: :httpv1_1).http_version
+      assert_equal "1.1",
+        Typhoeus.get(address, cainfo: "#{folder}/ca.pem", timeout: 10, http_version: :httpv1_1).http_version
     end
   end
 end

@@ -44,7 +44,8 @@ class AdapterTest < ServerTest
   end
 
   def test_a_stub_responds_in_all_ways
-    stub_request(:post, site("/a")).to_return(status: [201, "Created"], body: "made", headers: { "X-A" => %w[1 2], content_type: "text/plain; charset=utf-8" })
+    stub_request(:post, site("/a")).to_return(status: [201, "Created"], body: "made",
+      headers: { "X-A" => %w[1 2], content_type: "text/plain; charset=utf-8" })
     whole, read, batched = ways(:post, site("/a"), body: "x")
     assert_equal whole, batched
     assert_equal [201, "made", Encoding::UTF_8, %w[1 2], site("/a"), "POST"],
@@ -57,24 +58,30 @@ class AdapterTest < ServerTest
   def test_a_status_may_be_a_string
     stub_request(:get, site).to_return(status: "404")
     stub_request(:get, site("/2")).to_return(status: ["503", "Busy"])
-    assert_equal [404, 404, 404], ways(:get, site).map { |outcome| outcome.is_a?(Array) ? outcome.first : outcome.status }
+    assert_equal [404, 404, 404], ways(:get, site).map { |outcome|
+      outcome.is_a?(Array) ? outcome.first : outcome.status
+    }
     assert_equal 503, client.get(site("/2")).status
     stub_request(:get, site("/3")).to_return(status: "soon")
     assert_match(/stub.*status "soon".*give an Integer/, error_of(ArgumentError) { client.get(site("/3")) }.message)
   end
 
   def test_bodies_headers_queries_and_credentials_are_matched
-    stub_request(:any, site("/json")).with(body: { a: { b: 1 } }, headers: { "Content-Type" => "application/json" }).to_return(body: "json")
+    stub_request(:any, site("/json"))
+      .with(body: { a: { b: 1 } }, headers: { "Content-Type" => "application/json" }).to_return(body: "json")
     stub_request(:any, site("/form")).with(body: { a: "1", b: %w[2 3] }).to_return(body: "form")
     stub_request(:any, site("/text")).with(body: /ex/, headers: { "X-A" => "1" }).to_return(body: "text")
     stub_request(:any, site("/query")).with(query: hash_including(a: "b c")).to_return(body: "query")
     stub_request(:any, site("/login")).with(basic_auth: %w[user pass]).to_return(body: "login")
-    stub_request(:any, site("/agent")).with { |request| request.headers["User-Agent"].start_with?("hecaton/") }.to_return(body: "agent")
+    stub_request(:any, site("/agent"))
+      .with { |request| request.headers["User-Agent"].start_with?("hecaton/") }.to_return(body: "agent")
     bodies = [
       client.post(site("/json"), json: { a: { b: 1 } }), client.post(site("/form"), form: { a: 1, "b[]": [2, 3] }),
-      client.put(site("/text"), body: StringIO.new("text"), headers: { x_a: 1 }), client.get(site("/query"), params: { z: 1, a: "b c" }),
+      client.put(site("/text"), body: StringIO.new("text"), headers: { x_a: 1 }),
+      client.get(site("/query"), params: { z: 1, a: "b c" }),
       client.get(site("/login"), basic_auth: %w[user pass]), client.get("http://user:pass@site.test/login"),
-      Hecaton::Client.new(timeout: 20, base_url: site("/x/"), headers: { "X-A" => "1" }).patch("/text", body: "text"), client.delete(site("/agent"))
+      Hecaton::Client.new(timeout: 20, base_url: site("/x/"), headers: { "X-A" => "1" }).patch("/text", body: "text"),
+      client.delete(site("/agent"))
     ].map(&:body)
     assert_equal %w[json form text query login login text agent], bodies
     assert_raises(WebMock::NetConnectNotAllowedError) { client.post(site("/json"), json: { a: 2 }) }
@@ -93,7 +100,8 @@ class AdapterTest < ServerTest
   end
 
   def test_responses_in_turn_by_blocks_from_files_and_raw
-    stub_request(:get, site("/turn")).to_return({ body: "1" }, { body: "2" }).then.to_timeout.then.to_return(status: 404)
+    stub_request(:get, site("/turn")).to_return({ body: "1" }, { body: "2" })
+      .then.to_timeout.then.to_return(status: 404)
     assert_equal %w[1 2], Array.new(2) { client.get(site("/turn")).body }
     assert_raises(Hecaton::TimeoutError) { client.get(site("/turn")) }
     assert_equal [404, 404], client.get_all([site("/turn")] * 2).map(&:status)
@@ -119,12 +127,16 @@ class AdapterTest < ServerTest
 
   def test_timeouts_and_exceptions_are_those_of_a_real_request
     stub_request(:get, site("/timeout")).to_timeout
-    kinds = { Errno::ECONNREFUSED => Hecaton::ConnectError, SocketError => Hecaton::ResolveError, Errno::ECONNRESET => Hecaton::ProtocolError,
-              EOFError => Hecaton::ProtocolError, Net::OpenTimeout => Hecaton::TimeoutError, Net::ReadTimeout => Hecaton::TimeoutError,
-              Timeout::Error => Hecaton::TimeoutError, OpenSSL::SSL::SSLError => Hecaton::TLSError, Hecaton::BodyError => Hecaton::BodyError,
+    kinds = { Errno::ECONNREFUSED => Hecaton::ConnectError,
+              SocketError => Hecaton::ResolveError, Errno::ECONNRESET => Hecaton::ProtocolError,
+              EOFError => Hecaton::ProtocolError, Net::OpenTimeout => Hecaton::TimeoutError,
+              Net::ReadTimeout => Hecaton::TimeoutError,
+              Timeout::Error => Hecaton::TimeoutError,
+              OpenSSL::SSL::SSLError => Hecaton::TLSError, Hecaton::BodyError => Hecaton::BodyError,
               Hecaton::ConnectError.new("mine") => Hecaton::ConnectError }
     kinds.each_with_index { |(raised, _), index| stub_request(:get, site("/#{index}")).to_raise(raised) }
-    assert_equal [[Hecaton::TimeoutError, :total]] * 3, ways(:get, site("/timeout")).map { |error| [error.class, error.phase] }
+    assert_equal [[Hecaton::TimeoutError, :total]] * 3,
+      ways(:get, site("/timeout")).map { |error| [error.class, error.phase] }
     kinds.each_with_index do |(raised, expected), index|
       errors = ways(:get, site("/#{index}"))
       assert_equal [expected] * 3, errors.map(&:class), raised.inspect
@@ -156,7 +168,9 @@ class AdapterTest < ServerTest
     WebMock.allow_net_connect!
     sent = requests_of do
       %w[/r/1 /r/2].each do |path|
-        assert_equal [200] * 3, ways(:get, url(path)).map { |outcome| outcome.is_a?(Array) ? outcome.first : outcome.status }
+        assert_equal [200] * 3, ways(:get, url(path)).map { |outcome|
+          outcome.is_a?(Array) ? outcome.first : outcome.status
+        }
         WebMock.disable_net_connect!(allow: "127.0.0.1:#{URI(url(path)).port}")
         assert_requested :get, url(path), times: 3
       end
@@ -172,8 +186,12 @@ class AdapterTest < ServerTest
   def test_callbacks_receive_stubbed_and_real_responses
     reported = []
     real = []
-    WebMock.after_request { |request, response| reported << [request.method, request.uri.path, response.status, response.body] }
-    WebMock.after_request(real_requests_only: true) { |request, response| real << [request.uri.path, response.headers["Content-Length"]] }
+    WebMock.after_request { |request, response|
+      reported << [request.method, request.uri.path, response.status, response.body]
+    }
+    WebMock.after_request(real_requests_only: true) { |request, response|
+      real << [request.uri.path, response.headers["Content-Length"]]
+    }
     WebMock.after_request(except: [:hecaton]) { flunk }
     stub_request(:get, site("/s")).to_return(status: [200, "Fine"], body: "stubbed")
     ways(:get, site("/s"))
@@ -181,7 +199,8 @@ class AdapterTest < ServerTest
     client.batch { |batch| batch.get(url("/pieces/2/10/0")).on_body { |piece| piece } }
     assert_raises(Hecaton::BodyError) { client.get(url("/fault/truncate")) }
     body = reported[3].last
-    assert_equal [[:get, "/s", [200, "Fine"], "stubbed"]] * 3 + [[:get, "/bytes/3", [200, "OK"], body]] * 3, reported.first(6)
+    assert_equal [[:get, "/s", [200, "Fine"], "stubbed"]] * 3 + [[:get, "/bytes/3", [200, "OK"], body]] * 3,
+      reported.first(6)
     assert_equal [3, 20, 7], [body.bytesize, reported.last.last.bytesize, reported.size]
     assert_equal ["/bytes/3", "3"], real.first
     assert_equal 4, real.size
@@ -190,7 +209,11 @@ class AdapterTest < ServerTest
   def test_parts_of_a_stubbed_body
     stub_request(:get, site).to_return(body: "body", headers: { "X" => "1" })
     reported = []
-    client.batch { |batch| batch.get(site).on_headers { |head| reported << head.headers["x"] }.on_body { |piece| reported << piece }.on_complete { |outcome| reported << outcome.body } }
+    client.batch { |batch|
+      batch.get(site).on_headers { |head| reported << head.headers["x"] }.on_body { |piece|
+        reported << piece
+      }.on_complete { |outcome| reported << outcome.body }
+    }
     assert_equal ["1", "body", ""], reported
   end
 
@@ -201,11 +224,13 @@ class AdapterTest < ServerTest
 
   def test_redirects_of_a_real_server_lead_to_stubs_or_nowhere
     away = real_server.url.sub("127.0.0.1", "localhost")
-    Scripted.run("/" => Scripted.response(302, "Location" => "#{away}/r/1"), "/stub" => Scripted.response(302, "Location" => site("/there"))) do |server|
+    Scripted.run("/" => Scripted.response(302, "Location" => "#{away}/r/1"),
+      "/stub" => Scripted.response(302, "Location" => site("/there"))) do |server|
       WebMock.disable_net_connect!(allow: server.url.delete_prefix("http://"))
       stub_request(:get, site("/there")).to_return(body: "there")
       assert_equal "there", client(redirects: 1).get("#{server.url}/stub").body
-      [-> { client(redirects: 1).get(server.url) }, -> { client(redirects: 1).get_all([server.url]) }, -> { client(redirects: 1).get(server.url) { flunk } }].each do |request_once|
+      [-> { client(redirects: 1).get(server.url) }, -> { client(redirects: 1).get_all([server.url]) },
+       -> { client(redirects: 1).get(server.url) { flunk } }].each do |request_once|
         assert_match(/GET #{away}/, assert_raises(WebMock::NetConnectNotAllowedError, &request_once).message)
       end
       assert_requested :get, "#{server.url}/", times: 3
@@ -229,8 +254,10 @@ class AdapterTest < ServerTest
   end
 
   def test_redirects_retries_and_cookies_of_a_client_work_on_stubs
-    stub_request(:post, site("/login")).to_return(status: 303, headers: { "Location" => "/home", "Set-Cookie" => "id=7" })
-    stub_request(:get, site("/home")).with(headers: { "Cookie" => "id=7" }).to_return({ status: 503 }, { body: "welcome" })
+    stub_request(:post, site("/login"))
+      .to_return(status: 303, headers: { "Location" => "/home", "Set-Cookie" => "id=7" })
+    stub_request(:get, site("/home")).with(headers: { "Cookie" => "id=7" })
+      .to_return({ status: 503 }, { body: "welcome" })
     own = client(redirects: 2, cookies: true, retry: { statuses: [503] })
     response = own.post(site("/login"), form: { name: "Ada" })
     assert_equal ["welcome", site("/home"), [site("/login")], [303, 503, 200]],

@@ -55,7 +55,8 @@ class OrderTest < Minitest::Test
       said, succeeded = ruby("require \"minitest/autorun\"\n#{requires("minitest", order)}#{MINITEST}")
       refute succeeded, said
       assert_match(/3 runs, \d+ assertions, 1 failures, 0 errors/, said, order.inspect)
-      assert_match(%r{The request GET http://site.test/never was expected to execute 1 time but it executed 0 times}, said)
+      assert_match(%r{The request GET http://site.test/never was expected to execute 1 time but it executed 0 times},
+        said)
     end
   end
 
@@ -86,7 +87,8 @@ class OrderTest < Minitest::Test
       said, succeeded = rspec(requires("rspec", order) + RSPEC)
       refute succeeded, said
       assert_match(/^3 examples, 1 failure$/, said, order.inspect)
-      assert_match(%r{The request GET http://site.test/never was expected to execute 1 time but it executed 0 times}, said)
+      assert_match(%r{The request GET http://site.test/never was expected to execute 1 time but it executed 0 times},
+        said)
     end
   end
 
@@ -109,7 +111,8 @@ class OrderTest < Minitest::Test
   end
 
   def test_another_webmock_is_left_alone
-    said, = ruby(%(require "hecaton"\nmodule WebMock; end\nprint Hecaton::Interception.active?, defined?(Hecaton::WebMock).inspect))
+    said, = ruby(%(require "hecaton"\nmodule WebMock; end\n) +
+      "print Hecaton::Interception.active?, defined?(Hecaton::WebMock).inspect")
     assert_equal "falsenil", said
   end
 end

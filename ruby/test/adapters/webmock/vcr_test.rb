@@ -31,23 +31,30 @@ class VCRTest < Minitest::Test
     end
   end
 
-  def facts(outcome) = [outcome.status, outcome.headers["content-type"], outcome.body, outcome.body.encoding, outcome.url, outcome.http_method]
+  def facts(outcome)
+    [outcome.status, outcome.headers["content-type"], outcome.body,
+     outcome.body.encoding, outcome.url, outcome.http_method]
+  end
 
   def test_single_requests
-    replies = { "/a?b=1" => Scripted.response(200, { "Content-Type" => "text/plain; charset=utf-8" }, "é"), "/bytes" => Scripted.response(500, {}, "\xFF\x00".b) }
+    replies = { "/a?b=1" => Scripted.response(200, { "Content-Type" => "text/plain; charset=utf-8" }, "é"),
+                "/bytes" => Scripted.response(500, {}, "\xFF\x00".b) }
     recorded, replayed, requested = twice("single", replies) do |site|
-      [client.get("#{site}/a", params: { b: 1 }, bearer: "t"), client.post("#{site}/bytes", body: "text"), client.get("#{site}/missing")].map { |each| facts(each) }
+      [client.get("#{site}/a", params: { b: 1 }, bearer: "t"),
+       client.post("#{site}/bytes", body: "text"), client.get("#{site}/missing")].map { |each| facts(each) }
     end
     assert_equal recorded, replayed
     assert_equal ["é", 500, 404], [recorded[0][2], recorded[1][0], recorded[2][0]]
     assert_equal ["GET /a?b=1", "POST /bytes", "GET /missing"], requested
     first = cassette("single").first
-    assert_equal ["get", ["Bearer t"], { "code" => 200, "message" => "OK" }], [first["request"]["method"], first["request"]["headers"]["Authorization"], first["response"]["status"]]
+    assert_equal ["get", ["Bearer t"], { "code" => 200, "message" => "OK" }],
+      [first["request"]["method"], first["request"]["headers"]["Authorization"], first["response"]["status"]]
     assert_equal "text", cassette("single")[1]["request"]["body"]["string"]
   end
 
   def test_batches_and_streams
-    replies = { "/1" => Scripted.response(200, {}, "one"), "/2" => Scripted.response(200, {}, "two"), "/3" => Scripted.response(200, {}, "three") }
+    replies = { "/1" => Scripted.response(200, {}, "one"),
+                "/2" => Scripted.response(200, {}, "two"), "/3" => Scripted.response(200, {}, "three") }
     recorded, replayed, requested = twice("many", replies) do |site|
       pieces = +""
       client.batch { |batch| batch.get("#{site}/3").on_body { |piece| pieces << piece } }
@@ -61,10 +68,15 @@ class VCRTest < Minitest::Test
 
   def test_what_does_not_fit_its_label_is_recorded_byte_by_byte
     name = "attachment; filename=caf\xE9.txt".b
-    pages = { "/page" => ["text/html; charset=utf-8", "caf\xE9"], "/wide" => ["text/plain; charset=utf-16le", "\xE9\0"], "/json" => ["application/json", "\xFF"] }
-    replies = pages.transform_values { |type, body| Scripted.response(200, { "Content-Type" => type, "Content-Disposition" => name }, body.b) }
+    pages = { "/page" => ["text/html; charset=utf-8", "caf\xE9"],
+              "/wide" => ["text/plain; charset=utf-16le", "\xE9\0"], "/json" => ["application/json", "\xFF"] }
+    replies = pages.transform_values { |type, body|
+      Scripted.response(200, { "Content-Type" => type, "Content-Disposition" => name }, body.b)
+    }
     recorded, replayed, requested = twice("labels", replies) do |site|
-      pages.keys.map { |path| client.get("#{site}#{path}").then { |response| [response.body.b, response.headers["content-disposition"].b] } }
+      pages.keys.map { |path|
+        client.get("#{site}#{path}").then { |response| [response.body.b, response.headers["content-disposition"].b] }
+      }
     end
     assert_equal pages.values.map { |_, body| [body.b, name] }, recorded
     assert_equal [recorded, 3], [replayed, requested.size]
@@ -89,7 +101,8 @@ class VCRTest < Minitest::Test
   end
 
   def test_redirects_and_errors
-    replies = { "/from" => Scripted.response(302, { "Location" => "/to" }), "/to" => Scripted.response(200, {}, "there") }
+    replies = { "/from" => Scripted.response(302, { "Location" => "/to" }),
+                "/to" => Scripted.response(200, {}, "there") }
     recorded, replayed, requested, site = twice("redirects", replies) do |site|
       response = client(redirects: 1).get("#{site}/from")
       [response.body, response.url, response.redirects.map(&:url)]
@@ -112,7 +125,11 @@ class VCRTest < Minitest::Test
     assert_match(%r{GET http://site.test/new}, error.message)
     Scripted.run("/" => Scripted.response(200, {}, "body")) do |server|
       VCR.use_cassette("once") { client.get("#{server.url}/") }
-      VCR.use_cassette("once") { assert_raises(VCR::Errors::UnhandledHTTPRequestError) { client.batch { |batch| batch.get("#{server.url}/new") } } }
+      VCR.use_cassette("once") {
+        assert_raises(VCR::Errors::UnhandledHTTPRequestError) {
+          client.batch { |batch| batch.get("#{server.url}/new") }
+        }
+      }
       VCR.use_cassette("once", record: :new_episodes) { assert_equal 404, client.get("#{server.url}/new").status }
       assert_equal 2, cassette("once").size
       assert_equal ["GET /", "GET /new"], server.requested

@@ -29,9 +29,12 @@ module Hecaton::Call
     # With a block, yields the Faraday::Connection, for middlewares, headers, or another adapter than :hecaton.
     #
     # Raises MissingTimeout, MissingOpenTimeout, MissingApp and MissingEnv, all of them ArgumentErrors.
-    def self.new(host:, timeout: nil, open_timeout: OPEN_TIMEOUT, app: Application.name, env: Application.env, retry_options: {}, &block)
-      timeout or raise MissingTimeout, "timeout must be set, maybe 5: the seconds that a request may take, all its tries included"
-      open_timeout or raise MissingOpenTimeout, "open_timeout must be set: the seconds until there is a connection; its default is 1"
+    def self.new(host:, timeout: nil, open_timeout: OPEN_TIMEOUT,
+      app: Application.name, env: Application.env, retry_options: {}, &block)
+      timeout or raise MissingTimeout,
+        "timeout must be set, maybe 5: the seconds that a request may take, all its tries included"
+      open_timeout or raise MissingOpenTimeout,
+        "open_timeout must be set: the seconds until there is a connection; its default is 1"
       app or raise MissingApp, "app must be set, such as \"pokedex\": here, by Hecaton::Call.configure, or as APP_NAME"
       env or raise MissingEnv, "env must be set, such as \"staging\": here, by Hecaton::Call.configure, or as RACK_ENV"
 
@@ -41,7 +44,9 @@ module Hecaton::Call
 
     private_class_method def self.config = Hecaton::Call.configuration
 
-    private_class_method def self.headers(app, env) = { "User-Agent" => app, config.app_name_header => app, config.app_env_header => env }
+    private_class_method def self.headers(app, env)
+      { "User-Agent" => app, config.app_name_header => app, config.app_env_header => env }
+    end
 
     # The adapter of the block replaces ours, so there are never two.
     private_class_method def self.set_up(faraday, retry_options)

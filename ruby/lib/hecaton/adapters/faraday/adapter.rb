@@ -6,7 +6,8 @@ class Faraday::Adapter::Hecaton
   Found = Struct.new(:open, :read, :write, :timed, :bind, :proxy, :ssl, :plain, :entry) do
     def for?(request, options, is_plain)
       open == request.open_timeout && read == request.read_timeout && write == request.write_timeout &&
-        timed == !request.timeout.nil? && bind == request.bind && proxy == request.proxy && ssl == options && plain == is_plain && !entry.stale
+        timed == !request.timeout.nil? && bind == request.bind &&
+        proxy == request.proxy && ssl == options && plain == is_plain && !entry.stale
     end
   end
   private_constant :Found

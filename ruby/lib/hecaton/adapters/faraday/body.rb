@@ -52,8 +52,9 @@ class Faraday::Adapter::Hecaton
       return pipe(body, length) if body.respond_to?(:read) || pathname?(body)
       return body if body.respond_to?(:each) && !body.is_a?(Hash)
 
-      Errors.refuse("the request's body is of class #{body.class}: give a String, an IO, or an object whose each yields Strings, " \
-                    "or use a middleware that encodes it, such as :url_encoded or :multipart")
+      Errors.refuse("the request's body is of class #{body.class}: " \
+        "give a String, an IO, or an object whose each yields Strings, " \
+        "or use a middleware that encodes it, such as :url_encoded or :multipart")
     end
 
     private_class_method def pipe(body, length)
@@ -64,7 +65,8 @@ class Faraday::Adapter::Hecaton
       size = Integer(length.to_s, 10, exception: false)
       return ::Hecaton::Upload::Sized.new(size, ONCE) { |most| body.read(most) } if size && size >= 0
 
-      Errors.refuse("the header Content-Length is #{length.inspect}, which is no number of bytes: give one, or leave it out")
+      Errors.refuse("the header Content-Length is #{length.inspect}, " \
+        "which is no number of bytes: give one, or leave it out")
     end
 
     # A body with a length that can be rewound but has no position: the composite IO of multipart.
@@ -79,17 +81,21 @@ class Faraday::Adapter::Hecaton
     end
 
     private_class_method def chunked(body, coding)
-      Errors.refuse("Transfer-Encoding: #{coding} is not supported: give chunked, or leave it out") unless coding.casecmp?("chunked")
+      unless coding.casecmp?("chunked")
+        Errors.refuse("Transfer-Encoding: #{coding} is not supported: give chunked, or leave it out")
+      end
       return body && [body] if plain?(body)
 
       Errors.refuse("Transfer-Encoding: chunked with a Pathname is not supported: open the file") if pathname?(body)
-      body.respond_to?(:size) && body.respond_to?(:read) ? ::Hecaton::Upload::Chunked.new(body.method(:read)) : source(body, nil)
+      body.respond_to?(:size) && body.respond_to?(:read) ? ::Hecaton::Upload::Chunked.new(body.method(:read)) :
+        source(body, nil)
     end
 
     private_class_method def check(body, length)
       return if length.to_s == body.bytesize.to_s
 
-      Errors.refuse("the header Content-Length says #{length}, but the body has #{body.bytesize} bytes: leave the header out")
+      Errors.refuse("the header Content-Length says #{length}, " \
+        "but the body has #{body.bytesize} bytes: leave the header out")
     end
 
     private_class_method def pathname?(body) = ::Hecaton::BodySource.pathname?(body)

@@ -40,7 +40,8 @@ class Faraday::Adapter::Hecaton
     # As Faraday's own adapter for Net::HTTP does: a connection that took too long to open is one that failed.
     private_class_method def kind(error)
       case error
-      when ::Hecaton::TimeoutError then OPENING.include?(error.phase) ? Faraday::ConnectionFailed : Faraday::TimeoutError
+      when ::Hecaton::TimeoutError
+        OPENING.include?(error.phase) ? Faraday::ConnectionFailed : Faraday::TimeoutError
       when ::Hecaton::TLSError then Faraday::SSLError
       when ::Hecaton::URLError, ArgumentError then Faraday::Error
       when ::Hecaton::RedirectError then Faraday::ClientError

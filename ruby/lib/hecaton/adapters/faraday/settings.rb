@@ -11,7 +11,8 @@ class Faraday::Adapter::Hecaton
       base_url: "give it to Faraday.new", headers: "give them to Faraday.new",
       basic_auth: "use Faraday's authorization", bearer: "use Faraday's authorization",
       user_agent: "give it to Faraday.new among the headers", raise_for_status: "use the middleware :raise_error",
-      app_name: "give X-App-Name to Faraday.new among the headers", app_env: "give X-App-Env to Faraday.new among the headers"
+      app_name: "give X-App-Name to Faraday.new among the headers",
+      app_env: "give X-App-Env to Faraday.new among the headers"
     }.freeze
     # Setting → the option of a request that takes precedence over it.
     PHASES = {
@@ -29,7 +30,8 @@ class Faraday::Adapter::Hecaton
       refused = @options.keys.find { |name| ELSEWHERE.key?(name) }
       Errors.refuse("adapter :hecaton: #{refused} is not an option of it: #{ELSEWHERE[refused]}") if refused
       if @options[:cookies] == true
-        Errors.refuse("adapter :hecaton: cookies: true would share one jar with all who have these settings: give a Hecaton::Cookies")
+        Errors.refuse("adapter :hecaton: cookies: true would share one jar " \
+          "with all who have these settings: give a Hecaton::Cookies")
       end
       check_values
       @options.freeze
@@ -68,7 +70,9 @@ class Faraday::Adapter::Hecaton
 
     # The address of this side.
     def address(bind)
-      Errors.refuse("request: bind has a port: give host alone, because the system chooses the port") if bind[:port].to_i.positive?
+      if bind[:port].to_i.positive?
+        Errors.refuse("request: bind has a port: give host alone, because the system chooses the port")
+      end
 
       bind[:host]
     end
@@ -84,7 +88,9 @@ class Faraday::Adapter::Hecaton
 
     # The total timeout of requests without one: at least the sum of the timeouts of their phases.
     def total(request)
-      [TOTAL, [request.open_timeout, request.read_timeout, request.write_timeout].sum { |time| time.is_a?(Numeric) ? time : 0 }].max
+      [TOTAL, [request.open_timeout, request.read_timeout, request.write_timeout].sum { |time|
+        time.is_a?(Numeric) ? time : 0
+      }].max
     end
 
     # If the request or the adapter has a total timeout, phases without a limit of their own get none.

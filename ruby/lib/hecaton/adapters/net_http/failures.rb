@@ -12,8 +12,11 @@ class Hecaton::NetHTTP
       certificate_not_pinned certificate_invalid handshake_refused
     ].freeze
     # How Ruby names an address, which Ruby 3.1 did otherwise.
-    SAID =
-      Net::HTTP::VERSION.start_with?("0.2.") ? ->(host, port) { "#{host.include?(":") ? "[#{host}]" : host}:#{port}" } : ->(host, port) { "#{host.inspect} port #{port}" }
+    SAID = if Net::HTTP::VERSION.start_with?("0.2.")
+             ->(host, port) { "#{host.include?(":") ? "[#{host}]" : host}:#{port}" }
+           else
+             ->(host, port) { "#{host.inspect} port #{port}" }
+           end
     private_constant :OPENING, :CUT, :UNVERIFIED, :SAID
 
     module_function
@@ -51,7 +54,8 @@ class Hecaton::NetHTTP
       system = error.cause
       if system.is_a?(Errno::ETIMEDOUT) then Net::OpenTimeout.new.exception(opening(error.message, http))
       elsif system.is_a?(SystemCallError)
-        system.exception(opening("#{system.message} - connect(2) for #{SAID.call(*address(http).match(/\A(.*):(\d+)\z/).captures)}", http))
+        said = SAID.call(*address(http).match(/\A(.*):(\d+)\z/).captures)
+        system.exception(opening("#{system.message} - connect(2) for #{said}", http))
       elsif error.reason == :proxy_refused then refused_by_proxy(error)
       elsif error.phase == :tls then tls(error)
       else Errno::ECONNREFUSED.new.exception(opening(error.message, http))
@@ -82,7 +86,9 @@ class Hecaton::NetHTTP
     private_class_method def opening(why, http) = "Failed to open TCP connection to #{address(http)} (#{why})"
 
     # Where a connection was tried to: the proxy, if there is one.
-    def address(http) = http.proxy? ? "#{http.proxy_address}:#{http.proxy_port}" : "#{http.ipaddr || http.address}:#{http.port}"
+    def address(http)
+      http.proxy? ? "#{http.proxy_address}:#{http.proxy_port}" : "#{http.ipaddr || http.address}:#{http.port}"
+    end
     private_class_method :address
   end
 end

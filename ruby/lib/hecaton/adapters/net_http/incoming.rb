@@ -51,7 +51,8 @@ class Hecaton::NetHTTP
     # Without headers and body.
     def response(status, version)
       code = status.to_s
-      klass = Net::HTTPResponse::CODE_TO_OBJ[code] || Net::HTTPResponse::CODE_CLASS_TO_OBJ[code[0]] || Net::HTTPUnknownResponse
+      klass = Net::HTTPResponse::CODE_TO_OBJ[code] ||
+              Net::HTTPResponse::CODE_CLASS_TO_OBJ[code[0]] || Net::HTTPUnknownResponse
       klass.new(version, code, PHRASES[status] || Hecaton::Reasons.of(status) || "")
     end
 

@@ -38,8 +38,9 @@ class Hecaton::NetHTTP
       raise ArgumentError, "A Request-Line must not contain CR or LF" if path.match?(/[\r\n]/)
       return path if path.start_with?("/")
 
-      raise Refused, "the path #{path[/\A[^?#]*/].inspect} does not begin with a slash: Hecaton::NetHTTP requests \"/…\" alone " \
-                     "(for a proxy use proxy_address)"
+      raise Refused,
+        "the path #{path[/\A[^?#]*/].inspect} does not begin with a slash: Hecaton::NetHTTP requests \"/…\" alone " \
+        "(for a proxy use proxy_address)"
     end
 
     def fields(authority)
@@ -57,8 +58,9 @@ class Hecaton::NetHTTP
     end
 
     def refuse_authorization(value)
-      raise Refused, "Authorization #{value[/\A\w+/]} cannot be honoured: it belongs to one connection, and these are shared by " \
-                     "all requests. Use Net::HTTP for it"
+      raise Refused,
+        "Authorization #{value[/\A\w+/]} cannot be honoured: it belongs to one connection, and these are shared by " \
+        "all requests. Use Net::HTTP for it"
     end
 
     # The content that Net::HTTPGenericRequest#exec would write.

@@ -81,7 +81,9 @@ class Hecaton::NetHTTP
       return [given] if given.match?(ADDRESS)
 
       require "timeout"
-      Timeout.timeout(http.open_timeout, Net::OpenTimeout) { Addrinfo.getaddrinfo(given, nil, nil, :STREAM).map(&:ip_address).uniq }
+      Timeout.timeout(http.open_timeout, Net::OpenTimeout) {
+        Addrinfo.getaddrinfo(given, nil, nil, :STREAM).map(&:ip_address).uniq
+      }
     rescue SocketError => error
       raise Failures.unresolved(http, error.message.delete_prefix("getaddrinfo: "))
     end
@@ -93,7 +95,9 @@ class Hecaton::NetHTTP
       return {} if count.nil?
       return { reconnect: false } if count.zero?
 
-      { reconnect: false, retry: { max: count, interval: 0, on: %i[timeout protocol body tls], methods: IDEMPOTENT + http.hecaton_repeated.to_a } }
+      { reconnect: false,
+        retry: { max: count, interval: 0, on: %i[timeout protocol body tls],
+                 methods: IDEMPOTENT + http.hecaton_repeated.to_a } }
     end
 
     # Net::HTTP's own idea of the environment's proxy, false for none. A request that a proxy receives without TLS has

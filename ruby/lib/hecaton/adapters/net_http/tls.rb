@@ -25,7 +25,8 @@ class Hecaton::NetHTTP
     def of(http)
       REFUSED.each { |name, why| Settings.refuse_setting(name, why) unless http.public_send(name).nil? }
       verify = verify?(http.verify_mode)
-      settings = { verify: verify, verify_hostname: http.verify_hostname != false, tls_min: oldest(http) }.merge(certificate(http))
+      settings = { verify: verify, verify_hostname: http.verify_hostname != false, tls_min: oldest(http) }
+        .merge(certificate(http))
       settings[:trust] = Trust.of(http) if verify
       settings
     end
@@ -53,8 +54,9 @@ class Hecaton::NetHTTP
       return false if version.nil? || ANY.include?(name)
       return true if name == "TLSv1_3"
 
-      Settings.refuse_setting(:ssl_version, "#{name.inspect} is one version alone, and the engine always offers TLS 1.3; " \
-                                            "give min_version = :TLS1_2 instead")
+      Settings.refuse_setting(:ssl_version,
+        "#{name.inspect} is one version alone, and the engine always offers TLS 1.3; " \
+        "give min_version = :TLS1_2 instead")
     end
 
     private_class_method def number(name, version)

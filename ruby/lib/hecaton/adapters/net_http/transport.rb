@@ -9,8 +9,9 @@ class Hecaton::NetHTTP
     REPLACED = %i[connect transport_request].freeze
     missing = REPLACED.reject { |name| Hecaton::NetHTTP.superclass.private_method_defined?(name) }
     if missing.any?
-      raise LoadError, "hecaton/net_http: net-http #{Net::HTTP::VERSION} has no #{missing.join(", ")}, which Hecaton stands in for: " \
-                       "use an older net-http, or Net::HTTP itself"
+      raise LoadError,
+        "hecaton/net_http: net-http #{Net::HTTP::VERSION} has no #{missing.join(", ")}, which Hecaton stands in for: " \
+        "use an older net-http, or Net::HTTP itself"
     end
     private_constant :REPLACED
 

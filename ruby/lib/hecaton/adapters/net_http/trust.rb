@@ -15,7 +15,9 @@ class Hecaton::NetHTTP
 
       { set_default_paths: :default, add_file: :file, add_path: :path, add_cert: :pem }.each do |name, kind|
         define_method(name) do |*arguments|
-          super(*arguments).tap { hecaton_note([kind, *arguments.map { |what| kind == :pem ? what.to_pem : what.to_s.dup }]) }
+          super(*arguments).tap {
+            hecaton_note([kind, *arguments.map { |what| kind == :pem ? what.to_pem : what.to_s.dup }])
+          }
         end
       end
 
@@ -59,8 +61,9 @@ class Hecaton::NetHTTP
 
       notes = store.hecaton_notes
       if notes.nil?
-        raise Refused, "cert_store is empty, or was filled before hecaton/net_http was loaded, and OpenSSL's stores cannot be " \
-                       "read: load it first, or give ca_file"
+        raise Refused,
+          "cert_store is empty, or was filled before hecaton/net_http was loaded, and OpenSSL's stores cannot be " \
+          "read: load it first, or give ca_file"
       end
       refused = notes.find { |kind, _| kind == :refused }
       Settings.refuse_setting("cert_store.#{refused.last}", "certificates are verified by the engine") if refused
@@ -82,7 +85,8 @@ class Hecaton::NetHTTP
     private_class_method def system_pem
       file = ENV.fetch("SSL_CERT_FILE", OpenSSL::X509::DEFAULT_CERT_FILE)
       folders = ENV.fetch("SSL_CERT_DIR", OpenSSL::X509::DEFAULT_CERT_DIR).split(File::PATH_SEPARATOR)
-      [(File.read(file) if File.file?(file)), *folders.select { |path| File.directory?(path) }.map { |path| folder(path) }].join("\n")
+      [(File.read(file) if File.file?(file)),
+       *folders.select { |path| File.directory?(path) }.map { |path| folder(path) }].join("\n")
     end
 
     private_class_method def shown(kind, what) = kind == :default ? "the system's store" : what.to_s[0, 100]

@@ -12,7 +12,8 @@ module Hecaton
       def initialize(app, logger: nil, app_name_header: "X-App-Name", app_env_header: "X-App-Env")
         @app = app
         @logger = logger
-        @fields = { "user_agent" => key("User-Agent"), "app_name" => key(app_name_header), "app_env" => key(app_env_header) }
+        @fields = { "user_agent" => key("User-Agent"),
+                    "app_name" => key(app_name_header), "app_env" => key(app_env_header) }
       end
 
       # For Rack.
@@ -26,7 +27,9 @@ module Hecaton
       def key(header) = "HTTP_#{header.upcase.tr("-", "_")}"
 
       def line(env)
-        parts = @fields.filter_map { |name, key| "#{name}=#{Sunset.text(env[key])};" if env[key] || name == "user_agent" }
+        parts = @fields.filter_map { |name, key|
+          "#{name}=#{Sunset.text(env[key])};" if env[key] || name == "user_agent"
+        }
         Sunset.line(parts.join(" "))
       end
 

@@ -56,9 +56,12 @@ module Hecaton::Typhoeus
     # An address, or the name of an interface, whose first address is taken. libcurl has "if!" and "host!" before them.
     def set_interface(name, value)
       given = value.to_s.sub(/\A(?:if|host)!/, "")
-      found = Socket.getifaddrs.select { |each| each.name == given && each.addr&.ip? }.map { |each| each.addr.ip_address }
+      found = Socket.getifaddrs.select { |each| each.name == given && each.addr&.ip? }.map { |each|
+        each.addr.ip_address
+      }
       address = (found.min_by { |each| each.include?(":") ? 1 : 0 } || given).delete("[]")
-      only(name, "[hidden]", address.match?(/\A[0-9.]+\z|:/), "It is neither an address nor the name of an interface of this machine.")
+      only(name, "[hidden]", address.match?(/\A[0-9.]+\z|:/),
+        "It is neither an address nor the name of an interface of this machine.")
       setting(:local_address, address)
     end
 

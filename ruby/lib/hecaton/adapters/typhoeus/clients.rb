@@ -46,8 +46,9 @@ module Hecaton::Typhoeus
       return if @warned
 
       @warned = true
-      warn "hecaton/typhoeus: a request without timeout ends after #{TIMEOUT} s here; say how long it may take, by the " \
-           "option timeout or by Typhoeus::Config.timeout"
+      warn "hecaton/typhoeus: a request without timeout ends after #{TIMEOUT} s here; " \
+        "say how long it may take, by the " \
+        "option timeout or by Typhoeus::Config.timeout"
     end
   end
 

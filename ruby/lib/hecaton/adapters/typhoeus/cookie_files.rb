@@ -16,7 +16,9 @@ module Hecaton::Typhoeus
     def read(path, jar, lasting: false)
       return if path.empty? || !File.file?(path)
 
-      File.foreach(path, chomp: true, encoding: Encoding::BINARY) { |line| take(line, jar) unless lasting && line.split("\t")[4] == "0" }
+      File.foreach(path, chomp: true, encoding: Encoding::BINARY) { |line|
+        take(line, jar) unless lasting && line.split("\t")[4] == "0"
+      }
     end
 
     # Writes all cookies of a jar; "-" is standard output. One with a tab, which separates the fields of a line, is left
@@ -50,7 +52,8 @@ module Hecaton::Typhoeus
 
     private_class_method def fields(cookie)
       domain = "#{HTTP_ONLY if cookie.http_only}#{"." unless cookie.host_only}#{cookie.domain}"
-      [domain, flag(!cookie.host_only), cookie.path, flag(cookie.secure), cookie.expires.to_i, cookie.name, cookie.value]
+      [domain, flag(!cookie.host_only), cookie.path,
+       flag(cookie.secure), cookie.expires.to_i, cookie.name, cookie.value]
         .map { |field| field.to_s.b }
     end
 

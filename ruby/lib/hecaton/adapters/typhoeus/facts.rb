@@ -54,20 +54,25 @@ module Hecaton::Typhoeus
 
     # The engine keeps names in lower case, as HTTP/2 sends them. For HTTP/1.1 they get the capitals that servers
     # usually send.
-    private_class_method def name(name, version) = version == "2" ? name : NAMES.fetch(name) { Hecaton::Headers.title(name) }
+    private_class_method def name(name, version)
+      version == "2" ? name : NAMES.fetch(name) { Hecaton::Headers.title(name) }
+    end
 
     # Both ends of the last attempt's connection (nil for none, or a Unix socket), and its TLS.
     private_class_method def ends(outcome)
       last = outcome.attempts.last
       peer = last&.peer&.port ? last.peer : nil
       local = last&.local&.port ? last.local : nil
-      { primary_ip: peer&.address, primary_port: peer&.port, local_ip: local&.address, local_port: local&.port, tls: last&.tls }
+      { primary_ip: peer&.address, primary_port: peer&.port,
+        local_ip: local&.address, local_port: local&.port, tls: last&.tls }
     end
 
     private_class_method def httpauth(outcome)
       return 0 if outcome.is_a?(Hecaton::Error) || outcome.status != 401
 
-      outcome.headers.get_all("www-authenticate").flat_map { |value| value.scrub.downcase.scan(/(?:\A|,\s*)(\w+)(?=\s|\z)/) }
+      outcome.headers.get_all("www-authenticate").flat_map { |value|
+        value.scrub.downcase.scan(/(?:\A|,\s*)(\w+)(?=\s|\z)/)
+      }
         .flatten.uniq.sum { |scheme| SCHEMES.fetch(scheme, 0) }
     end
 

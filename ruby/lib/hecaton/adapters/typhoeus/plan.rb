@@ -9,10 +9,12 @@ module Hecaton::Typhoeus
     include RequestOptions
 
     # Options whose meaning is the same for each request: for equal ones the last plan is taken again.
-    LASTING = %i[method headers timeout timeout_ms connecttimeout connecttimeout_ms followlocation maxredirs forbid_reuse nosignal
-                 ssl_verifypeer ssl_verifyhost accept_encoding cache_ttl].to_h { |name| [name, true] }.freeze
+    LASTING = %i[method headers timeout timeout_ms connecttimeout connecttimeout_ms followlocation maxredirs
+                 forbid_reuse nosignal ssl_verifypeer ssl_verifyhost accept_encoding
+                 cache_ttl].to_h { |name| [name, true] }.freeze
     # A client's settings → their names in Typhoeus.
-    OPTIONS_OF = { "ca" => :cainfo, "crl" => :crlfile, "local_address" => :interface, "client_cert" => :sslcert, "client_key" => :sslkey, "pins" => :pinnedpublickey }.freeze
+    OPTIONS_OF = { "ca" => :cainfo, "crl" => :crlfile, "local_address" => :interface,
+                   "client_cert" => :sslcert, "client_key" => :sslkey, "pins" => :pinnedpublickey }.freeze
     REDIRECTS = [301, 302, 303, 307, 308].freeze
     # How many plans are kept for further requests.
     MOST = 4
@@ -80,7 +82,8 @@ module Hecaton::Typhoeus
     # resume_from where the server starts from the beginning. Or nil.
     def unwanted(response)
       return unless @fail_on_error || @resumes || @redirects == 0
-      return :too_many_redirects if @redirects == 0 && REDIRECTS.include?(response.status) && response.headers["location"]
+      return :too_many_redirects if @redirects == 0 &&
+                                    REDIRECTS.include?(response.status) && response.headers["location"]
 
       return :http_returned_error if @fail_on_error && response.status >= 400
 
@@ -122,7 +125,9 @@ module Hecaton::Typhoeus
     private
 
     def refuse(error, url)
-      raise Hecaton::URLError.new(error.message, phase: :queue, reason: error.reason, url: url) if error.is_a?(Hecaton::InvalidURL)
+      if error.is_a?(Hecaton::InvalidURL)
+        raise Hecaton::URLError.new(error.message, phase: :queue, reason: error.reason, url: url)
+      end
 
       Refusals.value(takes_body? ? :headers : :body, "[hidden]", "Hecaton cannot send it: #{error.message}.")
     end
@@ -172,15 +177,19 @@ module Hecaton::Typhoeus
 
     # Cookies are those of one request: it gets a client of its own, on the connections of the shared one.
     def choose_client
-      client = @settings ? Clients.for(@settings, @ca_file || @crl_file || @cert || @key ? stamps : nil) : Clients.default
+      client = @settings ? Clients.for(@settings, @ca_file || @crl_file || @cert || @key ? stamps : nil) :
+        Clients.default
       @cookies ? client.with(cookies: @cookies) : client
     rescue ArgumentError => error
-      Refusals.value(OPTIONS_OF.fetch(error.message[/\A\w+/], "one of a connection"), "[hidden]", "Hecaton says: #{error.message}.")
+      Refusals.value(OPTIONS_OF.fetch(error.message[/\A\w+/], "one of a connection"),
+        "[hidden]", "Hecaton says: #{error.message}.")
     end
 
     # So that files that were replaced are read again.
     def stamps
-      [@ca_file, @crl_file, @cert, @key].compact.map { |path| File.file?(path) ? File.stat(path).then { |stat| [stat.mtime, stat.size] } : nil }
+      [@ca_file, @crl_file, @cert, @key].compact.map { |path|
+        File.file?(path) ? File.stat(path).then { |stat| [stat.mtime, stat.size] } : nil
+      }
     end
 
     def set_cookiefile(_name, value) = (@cookie_files ||= []) << value.to_s

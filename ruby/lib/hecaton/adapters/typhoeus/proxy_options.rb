@@ -4,7 +4,8 @@ module Hecaton::Typhoeus
   # Included by Plan.
   module ProxyOptions
     TYPES = [:http, :http_1_0, :https, nil, :socks4, :socks5, :socks4a, :socks5_hostname].freeze
-    SCHEMES = { http: "http", https: "https", socks4: "socks4", socks4a: "socks4a", socks5: "socks5", socks5_hostname: "socks5h" }.freeze
+    SCHEMES = { http: "http", https: "https", socks4: "socks4",
+                socks4a: "socks4a", socks5: "socks5", socks5_hostname: "socks5h" }.freeze
     # libcurl's, where a proxy is given without a port.
     PORT = 1080
     AUTH = %i[basic any anysafe].freeze
@@ -23,11 +24,13 @@ module Hecaton::Typhoeus
 
     def set_proxyauth(name, value)
       kinds = Array(value).map { |kind| kind.is_a?(String) ? kind.to_sym : kind }
-      only(name, value, kinds.empty? || (kinds & AUTH).any? || kinds == [1], "Hecaton shows itself to proxies by Basic alone.")
+      only(name, value, kinds.empty? || (kinds & AUTH).any? || kinds == [1],
+        "Hecaton shows itself to proxies by Basic alone.")
     end
 
     def set_httpproxytunnel(name, value)
-      only(name, value, !on?(value), "A proxy is handed http requests, and makes a tunnel for https, as without this option.")
+      only(name, value, !on?(value),
+        "A proxy is handed http requests, and makes a tunnel for https, as without this option.")
     end
 
     # Called after all options, so their order does not matter.
@@ -35,7 +38,8 @@ module Hecaton::Typhoeus
       unless @proxy
         return unless ENV.any? { |name, value| OF_ENVIRONMENT.include?(name.downcase) && !value.empty? }
 
-        Refusals.value(:proxy, nil, "Give proxy too where proxyuserpwd or proxyusername is for a proxy of the environment.")
+        Refusals.value(:proxy, nil,
+          "Give proxy too where proxyuserpwd or proxyusername is for a proxy of the environment.")
       end
       return setting(:proxy, false) if @proxy.empty?
 

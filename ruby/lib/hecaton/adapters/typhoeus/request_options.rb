@@ -59,7 +59,9 @@ module Hecaton::Typhoeus
 
     # The size of an upload is that of what is read.
     def set_protocols(name, value)
-      names = Array(value).flat_map { |each| each.is_a?(Integer) ? PROTOCOLS.keys.select { |key| each.anybits?(PROTOCOLS[key]) } : each.to_sym }
+      names = Array(value).flat_map { |each|
+        each.is_a?(Integer) ? PROTOCOLS.keys.select { |key| each.anybits?(PROTOCOLS[key]) } : each.to_sym
+      }
       @protocols = names.include?(:all) ? nil : names & PROTOCOLS.keys
       only(name, value, @protocols.nil? || @protocols.any?, "Hecaton supports http and https.")
     end
@@ -68,17 +70,24 @@ module Hecaton::Typhoeus
       names = Array(value).map { |each| each.is_a?(Integer) ? each : each.to_sym }
       return setting(:redirects_to_http, false) if names == [:https] || names == [2]
 
-      both = names.include?(:all) || (names & %i[http https]).size == 2 || names.any? { |each| each.is_a?(Integer) && each.allbits?(3) }
+      both = names.include?(:all) || (names & %i[http https]).size == 2 ||
+             names.any? { |each| each.is_a?(Integer) && each.allbits?(3) }
       only(name, value, both, "Hecaton follows redirects to http and https, or with [:https] never from https to http.")
     end
 
     def set_postredir(name, value) = only(name, value, !on?(value), "A POST becomes a GET by 301, 302 and 303.")
 
-    def set_encoding_of_transfer(name, value) = only(name, value, !on?(value), "Hecaton requests no coding of the transfer.")
+    def set_encoding_of_transfer(name, value)
+      only(name, value, !on?(value), "Hecaton requests no coding of the transfer.")
+    end
 
-    def set_userpwd(_name, value) = @userpwd = value.to_s.split(":", 2).then { |user, password| [user.to_s, password.to_s] }
+    def set_userpwd(_name, value)
+      @userpwd = value.to_s.split(":", 2).then { |user, password| [user.to_s, password.to_s] }
+    end
 
-    def set_httpauth(_name, value) = @httpauth = value.is_a?(Array) ? value.map(&:to_sym) : [value.is_a?(String) ? value.to_sym : value]
+    def set_httpauth(_name, value)
+      @httpauth = value.is_a?(Array) ? value.map(&:to_sym) : [value.is_a?(String) ? value.to_sym : value]
+    end
 
     # Called after all options if there are credentials, so their order does not matter.
     def authenticate
@@ -94,7 +103,8 @@ module Hecaton::Typhoeus
 
     # Called after all options, so their order does not matter.
     def set_up_request
-      @verb = @custom || (@implied == "HEAD" || @method.nil? || @method == :get ? @implied || "GET" : @method.to_s.upcase)
+      @verb = @custom ||
+              (@implied == "HEAD" || @method.nil? || @method == :get ? @implied || "GET" : @method.to_s.upcase)
       set_up_url
       set_up_body
       set_up_time_condition

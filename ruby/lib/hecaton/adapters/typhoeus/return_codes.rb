@@ -9,7 +9,8 @@ module Hecaton::Typhoeus
       unsupported_protocol: "Unsupported protocol",
       failed_init: "Failed initialization",
       url_malformat: "URL using bad/illegal format or missing URL",
-      not_built_in: "A requested feature, protocol or option was not found built-in in this libcurl due to a build-time decision.",
+      not_built_in:
+        "A requested feature, protocol or option was not found built-in in this libcurl due to a build-time decision.",
       couldnt_resolve_proxy: "Couldn't resolve proxy name",
       couldnt_resolve_host: "Couldn't resolve host name",
       couldnt_connect: "Couldn't connect to server",

@@ -4,8 +4,8 @@ class Hecaton::Features::Cache
   # Its fields are a Hash of plain objects, for stores that marshal.
   class Entry
     # Fields that concern one connection (RFC 9111 §3.1).
-    HOP_BY_HOP = %w[connection keep-alive proxy-connection proxy-authenticate proxy-authentication-info transfer-encoding te upgrade
-                    trailer].freeze
+    HOP_BY_HOP = %w[connection keep-alive proxy-connection proxy-authenticate proxy-authentication-info
+                    transfer-encoding te upgrade trailer].freeze
     # Fields of a 304 that do not describe the stored response.
     UNCHANGED = %w[content-length content-encoding content-range content-type transfer-encoding].freeze
     # Fields that identify the sender: a response is used only for the same values. The engine may add them, unseen
@@ -23,10 +23,13 @@ class Hecaton::Features::Cache
     attr_reader :fields
 
     # The Entries in what a store has returned: none for what is not of the form that was written.
-    def self.all(values) = values.is_a?(Array) ? values.select { |fields| sound?(fields) }.map { |fields| new(fields) } : []
+    def self.all(values)
+      values.is_a?(Array) ? values.select { |fields| sound?(fields) }.map { |fields| new(fields) } : []
+    end
 
     private_class_method def self.sound?(fields)
-      form = (fields in { status: Integer, url: String | nil, body: String, headers: Array, vary: Hash, sent: Numeric, came: Numeric })
+      form = (fields in { status: Integer, url: String | nil, body: String, headers: Array, vary: Hash, sent: Numeric,
+                          came: Numeric })
       form && fields[:headers].all? { |pair| (pair in [String, String]) } && fields[:vary].each_key.all?(String)
     end
 
@@ -101,13 +104,16 @@ class Hecaton::Features::Cache
     def updated(headers, sent_at, came)
       fresh = headers.reject { |name, _| UNCHANGED.include?(name) || HOP_BY_HOP.include?(name) }
       names = fresh.map(&:first)
-      Entry.new(fields.merge(headers: fields[:headers].reject { |name, _| names.include?(name) } + fresh, sent: sent_at, came: came))
+      kept = fields[:headers].reject { |name, _| names.include?(name) }
+      Entry.new(fields.merge(headers: kept + fresh, sent: sent_at, came: came))
     end
 
     # The Response, with its age and what the cache did.
     def response(now, status)
-      headers = @headers.reject { |name, _| name == "age" } + [["age", age(now).floor.to_s], ["cache-status", "Hecaton; #{status}"]]
-      Hecaton::Response.new(status: fields[:status], headers: headers, body: fields[:body].dup, url: fields[:url], http_method: "GET")
+      headers = @headers.reject { |name, _| name == "age" } +
+                [["age", age(now).floor.to_s], ["cache-status", "Hecaton; #{status}"]]
+      Hecaton::Response.new(status: fields[:status], headers: headers,
+        body: fields[:body].dup, url: fields[:url], http_method: "GET")
     end
 
     private

@@ -16,7 +16,9 @@ module Hecaton::WebMock
       ::WebMock::RequestRegistry.instance.requested_signatures.put(signature)
       stubbed = ::WebMock::StubRegistry.instance.response_for_request(signature) or return
       outcome = outcome(stubbed, request)
-      ::WebMock::CallbackRegistry.invoke_callbacks({ lib: :hecaton }, signature, stubbed) if outcome.is_a?(Hecaton::Response)
+      if outcome.is_a?(Hecaton::Response)
+        ::WebMock::CallbackRegistry.invoke_callbacks({ lib: :hecaton }, signature, stubbed)
+      end
       outcome
     end
 
@@ -56,7 +58,8 @@ module Hecaton::WebMock
 
     # The status, from 200, "200", or an Array of either and a reason.
     def status(given)
-      Integer(Array(given).first, exception: false) || raise(ArgumentError, "a stub has the status #{given.inspect}: give an Integer")
+      Integer(Array(given).first, exception: false) ||
+        raise(ArgumentError, "a stub has the status #{given.inspect}: give an Integer")
     end
 
     # The text of a Rack application's body, which may be an Array.

@@ -6,8 +6,8 @@ class Hecaton::Persistent
   module Settings
     # Handed to each Hecaton::NetHTTP, which honours or refuses them.
     TLS = %i[
-      ca_file ca_path cert_store ciphers extra_chain_cert ssl_timeout ssl_version min_version max_version verify_callback
-      verify_depth verify_mode verify_hostname
+      ca_file ca_path cert_store ciphers extra_chain_cert ssl_timeout ssl_version min_version max_version
+      verify_callback verify_depth verify_mode verify_hostname
     ].freeze
     TIMES = %i[open_timeout read_timeout write_timeout idle_timeout total_timeout].freeze
     OTHERS = %i[certificate private_key debug_output max_requests reuse_ssl_sessions retry_change_requests ignore_eof
@@ -19,7 +19,8 @@ class Hecaton::Persistent
     # read_timeout:: to wait for the response, and between two pieces of its body; default nil, which is Net::HTTP's
     #   60.
     # write_timeout:: to write the whole request; default nil.
-    # idle_timeout:: how long an unused connection stays open; default 5, 0 closes it at once, nil leaves that to the server.
+    # idle_timeout:: how long an unused connection stays open; default 5, 0 closes it at once, nil leaves that to the
+    #   server.
     # total_timeout:: for the request in all; default nil, see Hecaton::NetHTTP.total_timeout.
     (TLS + TIMES + OTHERS).each do |name|
       attr_reader name
