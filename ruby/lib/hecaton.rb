@@ -2,14 +2,13 @@
 module Hecaton
 end
 
-# In this order, because some need others while they are loaded.
+# In any order, because each file requires what it needs while it is loaded.
 %w[
-  version clock library settings native fibers headers attempt who_answered record outcome patterns content_type reasons
-  deprecation links any_response response error server_sent_events stream_reading stream request pending token
-  request_log body_fiber body_source content mime generated_headers request_builder cookies events interception
-  response_builder retry_predicate features deferral verbs queueing guest batch sending many engine_settings
-  derivation part_file download
-  times client_key suggestion client shared_client
+  any_response attempt batch body_fiber body_source client client_key clock content content_type cookies deferral
+  deprecation derivation download engine_settings error events features fibers generated_headers guest headers
+  interception library links many mime native outcome part_file patterns pending queueing reasons record request
+  request_builder request_log response response_builder retry_predicate sending server_sent_events settings
+  shared_client stream stream_reading suggestion times token verbs version who_answered
 ].each { |name| require_relative "hecaton/#{name}" }
 
 # Loads the adapter for WebMock if that is there already; else it is loaded when it has come. Production has none.

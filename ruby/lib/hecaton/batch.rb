@@ -1,4 +1,6 @@
 # Requests that run together under one limit; callbacks may queue more while it runs.
+%w[queueing verbs].each { |name| require_relative name }
+
 module Hecaton
   # Made by Client#batch; used by the thread that made it.
   #

@@ -1,4 +1,6 @@
 # A client: settings and a pool of connections, for one request or a batch of them.
+%w[download many sending suggestion verbs].each { |name| require_relative name }
+
 module Hecaton
   # Threads may share it. It keeps connections, and all requests to the same scheme, host and port share them. It works
   # on both sides of a fork: a child opens connections of its own.

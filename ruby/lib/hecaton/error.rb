@@ -1,4 +1,6 @@
 # The errors of requests: one tree, each error with its facts.
+require_relative "outcome"
+
 module Hecaton
   # A request that did not end in a response. Raised by Client#get and its sisters, handed to the
   # callback in a batch. The message holds no query, header or body, but that of a StatusError

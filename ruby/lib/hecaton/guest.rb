@@ -1,4 +1,6 @@
 # A further client of a batch.
+require_relative "queueing"
+
 module Hecaton
   # Made by Client#join: queues the requests that name this client.
   class Guest

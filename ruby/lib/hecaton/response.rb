@@ -1,4 +1,6 @@
 # A response: plain Ruby, so that it can be marshalled, compared, and made by hand in tests.
+%w[any_response outcome].each { |name| require_relative name }
+
 module Hecaton
   # The response of a server, read whole. Any status is a response: 404 and 500 are not errors here.
   class Response

@@ -1,4 +1,6 @@
 # A response whose body is read piece by piece, inside the block that it was given to.
+%w[any_response stream_reading].each { |name| require_relative name }
+
 module Hecaton
   # Yielded by Client#get and its sisters when they are called with a block:
   #

@@ -1,4 +1,6 @@
 # Several limits of time in one Hash: timeout: { total: 5, connect: 1 }.
+require_relative "settings"
+
 module Hecaton
   # For Client.new and Client#with.
   module Times

@@ -1,4 +1,6 @@
 # Tokens that a program supplies when a request needs one, and once more when it was refused: bearer as a Proc.
+require_relative "pending"
+
 module Hecaton
   # The client's bearer, and the requests that get it: those that would get a String there.
   class TokenSource

@@ -1,4 +1,6 @@
 # Turns the exceptions that a stub is to raise into the Error that a program sees instead.
+require_relative "../error"
+
 module Hecaton
   module Interception
     # Exceptions of the operating system and of Ruby's own libraries never leave a client: each becomes an Error.

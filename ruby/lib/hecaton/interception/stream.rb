@@ -1,4 +1,6 @@
 # Streams and records for responses that do not come from the network, and for interceptors.
+require_relative "../response"
+
 module Hecaton
   module Interception
     # A response that was given by hand may stand where the engine's record of it would. Loaded with the first of these,
