@@ -54,6 +54,19 @@ class SignatureTest < Minitest::Test
     end
   end
 
+  # Classes and methods marked `:nodoc:` are for the gem itself: rdoc shows all others, and demands comments of them.
+  def test_documents_name_nothing_that_is_for_the_gem_itself
+    files = Dir["#{Signatures::LIBRARY}/hecaton/**/*.rb"].reject { |file| file.include?("/adapters/typhoeus/") }
+    library = files.map { |file| File.read(file) }.join
+    internal = library.scan(/^ *(?:class|module) (\w+)\b.* # :nodoc:/).flatten
+    assert_includes internal, "RequestBuilder"
+    root = File.expand_path("../..", __dir__)
+    documents = Dir["#{root}/README.md", "#{root}/{docs,ruby}/*.md"].map { |file| File.read(file) }.join
+    assert_empty internal & documents.scan(/\bHecaton::(\w+)/).flatten
+    old = /^ *# For (?:adapters|features|the (?:batch|client|engine)|[A-Z]\w+)[:,.](?:.*\n *#)*.*\n *(?:def|attr)/
+    refute_match old, library
+  end
+
   private
 
   # Verbs take the options of a request as one Hash, which is nil, and no object, where there are none.

@@ -48,8 +48,8 @@ module Hecaton
     # Itself if the status is below 400 (a redirect that was not followed is not an error); else raises StatusError.
     def raise_for_status = status < 400 ? self : raise(StatusError, whole)
 
-    # For adapters: yields name and value of each field in order, Strings that may be changed.
-    def each_field = headers.each { |name, value| yield name.dup, value.dup }
+    # Yields name and value of each field in order, Strings that may be changed.
+    def each_field = headers.each { |name, value| yield name.dup, value.dup } # :nodoc:
 
     # String: "1.1", "2" or "3", the HTTP version of the response; nil in a response made by hand.
     def http_version = attempts.last&.version

@@ -27,8 +27,8 @@ module Hecaton
     alias_method :reused?, :reused
     alias_method :sent?, :sent
 
-    # For outcomes of two requests: a copy that began and ended so many seconds later.
-    def later(seconds) = dup.tap { |copy| copy.begun += seconds; copy.ended &&= ended + seconds }
+    # A copy that began and ended so many seconds later.
+    def later(seconds) = dup.tap { |copy| copy.begun += seconds; copy.ended &&= ended + seconds } # :nodoc:
   end
 
   # One end of a connection: address is the IP address (a String) and port its port (an Integer). For a Unix socket
@@ -61,8 +61,8 @@ module Hecaton
       @index = 0
     end
 
-    # For Record: with the certificates of the attempt with this index in a source.
-    def from(source, index)
+    # Itself, with the certificates of the attempt with this index in a source.
+    def from(source, index) # :nodoc:
       @source = source
       @index = index
       self

@@ -49,11 +49,12 @@ module Hecaton
     GIVEN_UP = %w[CancelledError queue].push(false, false).freeze
     private_constant :GIVEN_UP
 
-    # For Guest: those of all requests of the batch, nil for none.
-    attr_reader :interceptors
+    # Those of all requests of the batch, nil for none.
+    attr_reader :interceptors # :nodoc:
 
-    # For Client#batch, which is the way to one. must_time: whether a request needs a client or a timeout of its own.
-    def initialize(native, client, request_builder, response_builder, features, interceptors, must_time: false)
+    # must_time: whether a request needs a client or a timeout of its own.
+    def initialize(native, client, request_builder, response_builder, features, interceptors,
+      must_time: false) # :nodoc:
       queue_into(native, native, request_builder, response_builder, features, Deferral.new, interceptors)
       @client = client
       @must_time = must_time
@@ -127,31 +128,31 @@ module Hecaton
       run_once { yield self }
     end
 
-    # For adapters, which run a batch step by step: waits until something has happened and reports it. False if nothing
+    # Waits until something has happened and reports it. False if nothing
     # was left.
     #
     # An exception of a callback, or an interrupt, may leave it. The next step first reports what was not reported yet.
-    def step = wait && report
+    def step = wait && report # :nodoc:
 
-    # For adapters: makes the calling thread the one that uses it.
-    def adopt = @native.adopt
+    # Makes the calling thread the one that uses it.
+    def adopt = @native.adopt # :nodoc:
 
-    # For adapters: the request whose callbacks were called last, or were about to be when an interrupt left `step`. nil
+    # The request whose callbacks were called last, or were about to be when an interrupt left `step`. nil
     # after a `step` that was not left.
-    def last_called = (@ended[@reported - ENDED] if @reported.positive?)
+    def last_called = (@ended[@reported - ENDED] if @reported.positive?) # :nodoc:
 
-    # For adapters: a request that has no callback, nil if each has one.
-    def without_callback = [*@native.held, *@deferral.pendings].find { |pending| !pending.callback? }
+    # A request that has no callback, nil if each has one.
+    def without_callback = [*@native.held, *@deferral.pendings].find { |pending| !pending.callback? } # :nodoc:
 
-    # For adapters: last_called is nil from now on, until the next is called.
-    def forget_last_called = (@ended[@reported - ENDED] = nil if @reported.positive?)
+    # After this, last_called is nil until the next is called.
+    def forget_last_called = (@ended[@reported - ENDED] = nil if @reported.positive?) # :nodoc:
 
-    # For adapters: reads no more of the body of this request, in its on_body. Its outcome is a Response.
-    def enough(pending) = @target.enough(pending)
+    # Reads no more of the body of this request, in its on_body. Its outcome is a Response.
+    def enough(pending) = @target.enough(pending) # :nodoc:
 
-    # For adapters: ends it, as `run` does at its end. Returns an Array of the requests that were given up. Each has its
+    # Ends it, as `run` does at its end. Returns an Array of the requests that were given up. Each has its
     # outcome. In a child of fork, these are all that the parent had queued or in flight.
-    def close
+    def close # :nodoc:
       @over = true
       size.zero? ? [] : abandon("ended")
     ensure
@@ -159,8 +160,8 @@ module Hecaton
       end_bodies(true) if @bodies
     end
 
-    # For adapters: the way of a client's requests into this batch.
-    def way_of(client)
+    # The way of a client's requests into this batch.
+    def way_of(client) # :nodoc:
       return self if client.nil? || client.equal?(@client)
       raise ArgumentError, "client is a #{client.class}: give a Hecaton::Client" unless client.is_a?(Client)
 
@@ -171,14 +172,14 @@ module Hecaton
       end
     end
 
-    # For Pending: how often it was aborted.
-    attr_reader :aborts
+    # How often it was aborted.
+    attr_reader :aborts # :nodoc:
 
-    # For Guest: the engine may call Ruby from now on.
-    def expect_hook_calls = @has_hook_calls = true
+    # The engine may call Ruby from now on.
+    def expect_hook_calls = @has_hook_calls = true # :nodoc:
 
-    # For Guest: requests whose features are still to be called.
-    attr_reader :deferral
+    # Requests whose features are still to be called.
+    attr_reader :deferral # :nodoc:
 
     # Error: of the first request that ended in one; nil when none did.
     attr_reader :first_error

@@ -4,7 +4,7 @@ module Hecaton
   # piece by piece. So each runs in a Fiber of its own, which a piece suspends.
   #
   # The Fiber is a blocking one: a Fiber.scheduler would switch away from it, and nobody would switch back.
-  class BodyFiber
+  class BodyFiber # :nodoc: all
     # Raised in an each whose request has ended, so that its ensure clauses run. No StandardError, for a rescue of the
     # program's own must not swallow it.
     class Ended < Exception # rubocop:disable Lint/InheritException

@@ -5,17 +5,16 @@ module Hecaton
   #
   # The thread that waits for the request reads the pieces between two waits: the next piece after the previous one was
   # sent. Where each runs is described in docs/settings.md, at the setting body.
-  class BodySource
+  class BodySource # :nodoc: all
     PIECE = 64 * 1024
     LATER = :later
     # File systems that report a wrong size of their files: 0 bytes, or a page.
     MADE_UP = %r{\A/(?:proc|sys)/}
     private_constant :PIECE, :LATER, :MADE_UP
 
-    # For the engine.
     attr_reader :native
 
-    # For Content: of Strings, IOs, Pathnames and what yields Strings by each.
+    # parts: Strings, IOs, Pathnames and what yields Strings by each.
     def initialize(parts)
       @parts = parts
       @starts = parts.map { |part| part.pos if seekable?(part) }
@@ -24,7 +23,7 @@ module Hecaton
       @native = Native::BodySource.new((sizes.sum unless sizes.include?(nil)), parts.all? { |part| repeats?(part) })
     end
 
-    # For the engine: reads a piece if one is needed. If an exception leaves the reading, the request fails, because the
+    # Reads a piece if one is needed. If an exception leaves the reading, the request fails, because the
     # next piece would not follow the last one.
     #
     # turns:: a Native::Turns if the thread waits for this request alone. Then each runs as any other method does: its
@@ -43,7 +42,7 @@ module Hecaton
       @native.fail if needed
     end
 
-    # For the sender, when the request has ended: ends an each that waits in its Fiber.
+    # When the request has ended: ends an each that waits in its Fiber.
     def stop = (@reader.stop if suspended?)
 
     # Whether an each waits in its Fiber.

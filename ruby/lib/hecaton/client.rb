@@ -36,8 +36,8 @@ module Hecaton
       self.class.allocate.derive(@native, Derivation.merged(given, Times.flat(settings)))
     end
 
-    # For with: makes this a client on the connections of another. Returns itself.
-    def derive(parent, settings)
+    # Makes this a client on the connections of another. Returns itself.
+    def derive(parent, settings) # :nodoc:
       @parent = parent
       Suggestion.around(settings) { initialize(**settings) }
       self
@@ -64,10 +64,10 @@ module Hecaton
       transmit(@features ? request.prepared(@request_builder) : request, &block)
     end
 
-    # For adapters: connects to a URL's origin, so that the next request there finds an idle connection, unless one is
+    # Connects to a URL's origin, so that the next request there finds an idle connection, unless one is
     # idle already. Returns the engine's record of it, for Response.from_engine; nil, and connects nothing, if an
     # interceptor may respond in place of the server. Raises Error, as a request does.
-    def connect(url)
+    def connect(url) # :nodoc:
       return if Interception.active?
 
       record, *failure = @native.connect(url)
@@ -252,7 +252,7 @@ module Hecaton
 
     private
 
-    # For initialize: the settings that were given.
+    # The settings that were given.
     def configure(given)
       timeout = given[:timeout]
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?

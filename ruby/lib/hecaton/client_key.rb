@@ -1,7 +1,7 @@
 # A private key with a passphrase → one without, as the engine takes it.
 module Hecaton
   # For Client.new.
-  module ClientKey
+  module ClientKey # :nodoc: all
     # The key as it was given, or decrypted as PEM. It is the path or text of key, or else of certificate.
     def self.of(key, certificate, password)
       return key if password.nil?

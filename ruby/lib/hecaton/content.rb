@@ -4,7 +4,7 @@ module Hecaton
   #
   # Libraries are loaded when they are needed: their objects are never freed, so each garbage collection must visit
   # them.
-  module Content
+  module Content # :nodoc: all
     NOTHING = [nil, nil].freeze
     JSON_TYPE = "application/json".freeze
     FORM_TYPE = "application/x-www-form-urlencoded".freeze

@@ -1,7 +1,7 @@
 # Reads a Content-Type: the media type, the charset, and the encoding that Ruby has for it.
 module Hecaton
   # Never raises: an unreadable value is ignored.
-  module ContentType
+  module ContentType # :nodoc: all
     module_function
 
     # "text/html" of "Text/HTML; charset=utf-8"; nil for none.

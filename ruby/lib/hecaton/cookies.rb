@@ -24,14 +24,14 @@ module Hecaton
     FIELDS = %w[name value domain path].freeze
     private_constant :FIELDS
 
-    # For the clients: the engine's jar.
-    attr_reader :native
+    # The engine's jar.
+    attr_reader :native # :nodoc:
 
     # A jar without cookies.
     def initialize = @native = Native::Cookies.new
 
-    # For adapters: a jar that sends its cookies beside those of a request's own Cookie, as libcurl does.
-    def self.joining = allocate.tap { |jar| jar.instance_variable_set(:@native, Native::Cookies.joining) }
+    # A jar that sends its cookies beside those of a request's own Cookie, as libcurl does.
+    def self.joining = allocate.tap { |jar| jar.instance_variable_set(:@native, Native::Cookies.joining) } # :nodoc:
 
     # From what to_json gave. ArgumentError when it is something else.
     def self.from_json(text)
@@ -71,8 +71,8 @@ module Hecaton
       JSON.generate(list(&:itself).map { |cookie| cookie.to_h.merge(expires: cookie.expires&.to_i) })
     end
 
-    # For adapters: adds a cookie with the fields that to_json gives one. ArgumentError when it is none.
-    def restore(fields)
+    # Adds a cookie with the fields that to_json gives one. ArgumentError when it is none.
+    def restore(fields) # :nodoc:
       name, value, domain, path = fields.values_at(*FIELDS).map { |text| Native::Cookies.octets(text.to_s).b }
       raise ArgumentError, "a cookie contains a semicolon" if fields.values.any? { |text| text.to_s.include?(";") }
 

@@ -2,7 +2,7 @@
 module Hecaton
   # For Batch: it stands in for the engine's batch until the request is handed to that. Features are called when the
   # batch waits, so that callbacks (and those that read bodies in parts) are known by then.
-  class Deferral
+  class Deferral # :nodoc: all
     # Values of an entry: its Pending, whose features have its Request, its end of the queue, and whether its body is
     # handed over in pieces. The last is nil if not even its head is. They are in one Array, for there may be many
     # entries.

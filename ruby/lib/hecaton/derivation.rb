@@ -1,7 +1,7 @@
 # The settings of a client that is derived from another.
 module Hecaton
   # For Client#with.
-  module Derivation
+  module Derivation # :nodoc: all
     # Credentials. They cannot be combined, so one replaces all others.
     CREDENTIALS = %i[basic_auth bearer digest_auth].freeze
     private_constant :CREDENTIALS

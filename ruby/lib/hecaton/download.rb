@@ -51,7 +51,7 @@ module Hecaton
   end
 
   # One call of Client#download.
-  class Downloader
+  class Downloader # :nodoc: all
     RANGE = %r{\Abytes (\d{1,18})-(\d{1,18})/(?:(\d{1,18})|\*)\z}i
     private_constant :RANGE
 
@@ -69,7 +69,6 @@ module Hecaton
       raise ArgumentError, "raise_for_status is false, but a download reports a bad status only by raising: omit it"
     end
 
-    # For Client#download.
     def run
       @part.open do |part|
         offset = part.validator ? part.size : 0

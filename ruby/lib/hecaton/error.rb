@@ -30,8 +30,8 @@ module Hecaton
       @elapsed = elapsed
     end
 
-    # For errors about a response: what is known of it.
-    def self.facts_of(response)
+    # What is known of a response that an error is about.
+    def self.facts_of(response) # :nodoc:
       { phase: :read, sent: true, url: response.url&.sub(/[?#].*/m, ""), redirects: response.redirects,
         attempts: response.attempts, elapsed: response.elapsed }
     end
@@ -73,8 +73,8 @@ module Hecaton
       super
     end
 
-    # For features: this error, with the attempts, redirects and time of the outcome that it replaces.
-    def in_place_of(other)
+    # This error, with the attempts, redirects and time of the outcome that it replaces.
+    def in_place_of(other) # :nodoc:
       @attempts = other.attempts
       @redirects = other.redirects
       @elapsed = other.elapsed

@@ -28,8 +28,8 @@ module Hecaton
 
   # What Hecaton.subscribe returns.
   class Subscription
-    # For Hecaton.subscribe, which programs call instead.
-    def initialize(pattern, receiver)
+    # Programs call Hecaton.subscribe instead.
+    def initialize(pattern, receiver) # :nodoc:
       @pattern = pattern
       @receiver = receiver
     end
@@ -37,8 +37,8 @@ module Hecaton
     # Ends the subscription. Returns nil, and does nothing the second time.
     def unsubscribe = Events.remove(self)
 
-    # For Events: hands an event to the subscriber if its pattern fits.
-    def call(event) = (@receiver.call(event) if @pattern.nil? || @pattern === event.name)
+    # Hands an event to the subscriber if its pattern fits.
+    def call(event) = (@receiver.call(event) if @pattern.nil? || @pattern === event.name) # :nodoc:
   end
 
   # The subscribers, and how an outcome becomes events. Without subscribers, a request only reads one

@@ -62,7 +62,7 @@ module Hecaton
 
   # The way of one request through the features. Made for each sending; a feature that does nothing costs no object
   # beside it.
-  class FeatureRun
+  class FeatureRun # :nodoc: all
     # Seconds that features may take before they are counted.
     COUNTED = 0.0005
     private_constant :COUNTED
@@ -76,7 +76,7 @@ module Hecaton
     # Used instead of `new`, which takes five times as long in Ruby 3.1.
     def self.of(features, request) = allocate.load(features, request)
 
-    # For `of`. Returns itself.
+    # Returns itself.
     def load(features, request)
       @features = features
       @request = request
@@ -141,7 +141,7 @@ module Hecaton
     # Whether a feature observes each attempt.
     def attempts? = @features.attempts?
 
-    # For the engine: an attempt is about to be made. Returns the headers to be set, [name, value, …], or nil if the
+    # An attempt is about to be made. Returns the headers to be set, [name, value, …], or nil if the
     # request has failed.
     def before_attempt((number, http_method, url, fields, content))
       options = { headers: fields.each_slice(2).to_a }
@@ -158,7 +158,7 @@ module Hecaton
       nil
     end
 
-    # For the engine: the Error that a feature has raised in an attempt, with the attempts before it; else the outcome.
+    # The Error that a feature has raised in an attempt, with the attempts before it; else the outcome.
     def outcome(outcome)
       return outcome unless @failed && outcome.is_a?(Error)
 
@@ -182,7 +182,7 @@ module Hecaton
 
     private
 
-    # For a list in which no feature has a method that is called before: counts the turn of each as come.
+    # Where no feature has a method that is called before: counts the turn of each as come.
     def turn_all
       @turns = @features.list.size
       nil

@@ -70,8 +70,8 @@ module Hecaton
       end
     end
 
-    # For itself: an option as the command takes it.
-    def self.flag(name, value)
+    # An option as the command takes it.
+    def self.flag(name, value) # :nodoc:
       flag = "--#{name.to_s.tr("_", "-")}"
       case value
       when nil, false then []
@@ -82,8 +82,8 @@ module Hecaton
       end
     end
 
-    # For itself: the command and its verb.
-    def self.command
+    # The command and its verb.
+    def self.command # :nodoc:
       name = ENV.fetch("HECATON_BINARY", "hecaton")
       folders = name.include?("/") ? [""] : ENV.fetch("PATH", "").split(File::PATH_SEPARATOR).map { |folder|
         "#{folder}/"
@@ -94,8 +94,8 @@ module Hecaton
       [path, "fetch"]
     end
 
-    # For itself: runs the command to its end, with these inputs.
-    def self.work(arguments, inputs, progress)
+    # Runs the command to its end, with these inputs.
+    def self.work(arguments, inputs, progress) # :nodoc:
       Open3.popen3(*command, *arguments) do |input, output, errors, child|
         said = [output, errors].map { |pipe| aside { listen(pipe, progress) } }
         # The signal must kill the child, or it would take the end of the pipe for the end of the list.
@@ -105,9 +105,9 @@ module Hecaton
       end
     end
 
-    # For itself: sends the child a signal if something is raised. A Ctrl-C at a terminal has reached the child as
+    # Sends the child a signal if something is raised. A Ctrl-C at a terminal has reached the child as
     # well, and a second signal would make it drop the requests in flight.
-    def self.stopped_by(child, signal)
+    def self.stopped_by(child, signal) # :nodoc:
       done = false
       yield
       done = true
@@ -118,16 +118,16 @@ module Hecaton
       Process.kill(signal, child.pid) if !done && child.alive?
     end
 
-    # For itself: reads in a thread while the child is written to. An error there, as of a closed pipe, is not printed.
-    def self.aside
+    # Reads in a thread while the child is written to. An error there, as of a closed pipe, is not printed.
+    def self.aside # :nodoc:
       Thread.new do
         Thread.current.report_on_exception = false
         yield
       end
     end
 
-    # For itself: the last lines of the command. With progress, all lines are printed.
-    def self.listen(pipe, progress)
+    # The last lines of the command. With progress, all lines are printed.
+    def self.listen(pipe, progress) # :nodoc:
       last = []
       pipe.set_encoding(Encoding::UTF_8)
       pipe.each_line do |line|
@@ -137,8 +137,8 @@ module Hecaton
       last.join
     end
 
-    # For itself: a line of JSON for each input.
-    def self.hand_over(inputs, pipe)
+    # A line of JSON for each input.
+    def self.hand_over(inputs, pipe) # :nodoc:
       inputs.each do |input|
         unless input.is_a?(Hash) || input.respond_to?(:to_s)
           raise ArgumentError, "urls: yields a #{input.class}; give Strings, or Hashes of columns"
@@ -151,8 +151,8 @@ module Hecaton
       pipe.close # The child has ended, and says why.
     end
 
-    # For itself: raises what the command ended with.
-    def self.raise_unless_ended_well(status, said)
+    # Raises what the command ended with.
+    def self.raise_unless_ended_well(status, said) # :nodoc:
       # With 4, the job is done, and the records say which inputs have no good response.
       return if status.success? || status.exitstatus == 4
 

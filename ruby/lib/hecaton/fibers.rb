@@ -5,10 +5,10 @@ module Hecaton
   #
   # So each fiber waits in a queue of its own. One thread drives all these requests, and wakes the fibers whose
   # outcome has arrived. It begins with the first and ends when nobody waits any more.
-  module Fibers
+  module Fibers # :nodoc: all
     @queues = {}
 
-    # For the engine: returns when what this fiber waits for has ended. If an exception ends the wait before,
+    # Returns when what this fiber waits for has ended. If an exception ends the wait before,
     # the engine cancels the request, so that nothing continues without the fiber.
     def self.wait(wait)
       queue = @queues[wait.tag] = Queue.new

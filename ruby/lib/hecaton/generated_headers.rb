@@ -1,7 +1,7 @@
 # Which value a header gets that the gem generates: that of the request, of its body, or of the client.
 module Hecaton
   # The table "Headers that Hecaton generates" in docs/settings.md has the rules, also those that the engine applies.
-  module GeneratedHeaders
+  module GeneratedHeaders # :nodoc: all
     BOUNDARY = /;\s*boundary\s*=\s*(?:"[^"]*"|[^;]*)/i
     # Content of a request → the media types of a client that may describe it, too. JSON has many.
     SAME_KIND = {

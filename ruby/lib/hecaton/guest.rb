@@ -3,7 +3,7 @@ require_relative "queueing"
 
 module Hecaton
   # Made by Client#join: queues the requests that name this client.
-  class Guest
+  class Guest # :nodoc: all
     include Queueing
 
     # batch is the Batch, and target its engine's. The others are the client's.
@@ -12,7 +12,7 @@ module Hecaton
       queue_into(native, target, request_builder, response_builder, features, batch.deferral, batch.interceptors)
     end
 
-    # For Pending: how often the batch was aborted.
+    # How often the batch was aborted.
     def aborts = @batch.aborts
 
     # Without settings, which may hold secrets.

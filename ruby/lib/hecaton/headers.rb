@@ -43,8 +43,8 @@ module Hecaton
     # From the engine: pairs with names in lower case, which are not changed.
     def self.from_engine(pairs) = allocate.load_engine(pairs)
 
-    # For from_engine. Returns itself.
-    def load_engine(pairs)
+    # Returns itself.
+    def load_engine(pairs) # :nodoc:
       @pairs = pairs.freeze
       self
     end

@@ -66,8 +66,8 @@ module Hecaton
       Thread.current[BYPASSED] = before
     end
 
-    # For the client: the interceptors of its next request or batch, nil for none.
-    def self.interceptors
+    # The interceptors of its next request or batch, nil for none.
+    def self.interceptors # :nodoc:
       return unless active?
 
       interceptors = @interceptors

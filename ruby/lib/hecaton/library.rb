@@ -2,7 +2,7 @@
 module Hecaton
   # For methods of outcomes, which other Ractors may call too. Only the main Ractor can load a library, so an outcome
   # loads what its methods need when it is frozen, as Ractor.make_shareable does.
-  module Library
+  module Library # :nodoc: all
     OF_RESPONSES = %w[json strscan time].each(&:freeze).freeze
     private_constant :OF_RESPONSES
 

@@ -56,8 +56,8 @@ module Hecaton
     # Shows only the relations.
     def inspect = "#<Hecaton::Links #{to_h.keys.join(", ")}>"
 
-    # For Links itself: a Link; nil if the target is not a URL.
-    def self.link(target, parameters, base)
+    # A Link; nil if the target is not a URL.
+    def self.link(target, parameters, base) # :nodoc:
       url = base ? Native.resolve(base, target) : target
       Link.new(url: url, rel: parameters["rel"].to_s.downcase.split.freeze, parameters: parameters.freeze)
     rescue ArgumentError

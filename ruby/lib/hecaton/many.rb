@@ -21,8 +21,8 @@ module Hecaton
       run_batch(new_batch(concurrency, per_origin, rate), raise_on_failure, &block)
     end
 
-    # For Batch: the way of this client's requests into that Batch, which another client has. native is the engine's.
-    def join(batch, native)
+    # The way of this client's requests into that Batch, which another client has. native is the engine's.
+    def join(batch, native) # :nodoc:
       Guest.new(batch, @native.join(native), native, @request_builder, @response_builder, @features)
     end
 
@@ -93,8 +93,8 @@ module Hecaton
       raise ArgumentError, "#{method}: the list is #{given.inspect}: give an Array, or an object with each"
     end
 
-    # For all: queues the entry of this number.
-    def self.queue(batch, entry, options, number)
+    # Queues the entry of this number.
+    def self.queue(batch, entry, options, number) # :nodoc:
       return batch.add(entry.with(**options.reject { |name, _| entry.given.key?(name) })) if entry.is_a?(Request)
 
       method, url, own = entry

@@ -12,20 +12,20 @@ module Hecaton
     # Request: the one that was sent. For features, while they receive the outcome; else nil.
     def request = @request
 
-    # For features: itself, or a copy, as the outcome of this request.
-    def of(request)
+    # Itself, or a copy, as the outcome of this request.
+    def of(request) # :nodoc:
       (@request && request && !@request.equal?(request)) || frozen? ? dup.outcome_of(request) : outcome_of(request)
     end
 
-    # For of. Returns itself.
-    def outcome_of(request)
+    # Returns itself.
+    def outcome_of(request) # :nodoc:
       @request = request
       self
     end
 
-    # For a call that sends two requests: itself, with the attempts of the request before it, which began so many
+    # Itself, with the attempts of the request before it, which began so many
     # seconds earlier.
-    def behind(earlier, seconds)
+    def behind(earlier, seconds) # :nodoc:
       @attempts = [*earlier&.attempts, *attempts.map { |attempt| attempt.later(seconds) }]
       @elapsed = elapsed + seconds
       self

@@ -3,7 +3,7 @@ module Hecaton
   # Stands beside the file that it is to become, so that becoming it is one step (rename). For a file that may be
   # resumed, "PATH.part", there is also "PATH.part.from". That has its URL and the validator (RFC 9110 §13.1.5) by which
   # the server knows whether it has changed.
-  class PartFile
+  class PartFile # :nodoc: all
     # resume:: whether what an earlier one has left is continued, and whether this one is left to a later one.
     def initialize(path, url, resume)
       @path = File.path(path)

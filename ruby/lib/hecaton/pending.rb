@@ -20,26 +20,26 @@ module Hecaton
     # Response or Error once the request has ended, nil before. Every request gets exactly one.
     attr_reader :outcome
 
-    # For the batch: what was said of raise_for_status, and a body that is read while it is sent.
-    attr_reader :strict, :body_source
+    # What was said of raise_for_status, and a body that is read while it is sent.
+    attr_reader :strict, :body_source # :nodoc:
 
-    # For the batch: what decides whether the request is sent again, nil for rules or none.
-    attr_accessor :predicate
+    # What decides whether the request is sent again, nil for rules or none.
+    attr_accessor :predicate # :nodoc:
 
-    # For the batch: the Interception::Run, nil without interceptors.
-    attr_accessor :interception
+    # The Interception::Run, nil without interceptors.
+    attr_accessor :interception # :nodoc:
 
-    # For the batch: the features' part in this request, nil without features.
-    attr_reader :run
+    # The features' part in this request, nil without features.
+    attr_reader :run # :nodoc:
 
-    # For the batch. kind is the method, the engine's batch, and the Batch or Guest that queues the request. All of a
+    # kind is the method, the engine's batch, and the Batch or Guest that queues the request. All of a
     # client's requests of that method share it.
     #
     # Used instead of `new`, which takes five times as long in Ruby 3.1, because it calls `initialize` from C.
-    def self.of(kind, strict, body_source) = allocate.load(kind, strict, body_source)
+    def self.of(kind, strict, body_source) = allocate.load(kind, strict, body_source) # :nodoc:
 
-    # For `of`. Returns itself.
-    def load(kind, strict, body_source, run = nil)
+    # Returns itself.
+    def load(kind, strict, body_source, run = nil) # :nodoc:
       @kind = kind
       @run = run if run
       @body_source = body_source if body_source
@@ -99,43 +99,43 @@ module Hecaton
       self
     end
 
-    # For the batch: the method.
-    def verb = @kind.first
+    # The method.
+    def verb = @kind.first # :nodoc:
 
-    # For the batch: the Batch or the Guest that queued it.
-    def way = @kind[2]
+    # The Batch or the Guest that queued it.
+    def way = @kind[2] # :nodoc:
 
-    # For adapters: whether it has a callback of its end.
-    def callback? = !@callback.nil?
+    # Whether it has a callback of its end.
+    def callback? = !@callback.nil? # :nodoc:
 
-    # For the batch: whether its head is handed over before its end.
-    def in_parts? = !(@on_headers || @on_body).nil?
+    # Whether its head is handed over before its end.
+    def in_parts? = !(@on_headers || @on_body).nil? # :nodoc:
 
-    # For the batch: hands the head on, unless one of those callbacks aborts the batch. Without a response the status is
+    # Hands the head on, unless one of those callbacks aborts the batch. Without a response the status is
     # an error, and its body is not needed.
-    def head(response)
+    def head(response) # :nodoc:
       return @unwanted = true unless response
 
       @on_headers&.each { |callback| callback.call(response) unless @outcome }
     end
 
-    # For the batch: hands a piece of the body on.
-    def piece(chunk) = (@on_body&.each { |callback| callback.call(chunk) unless @outcome } unless @unwanted)
+    # Hands a piece of the body on.
+    def piece(chunk) = (@on_body&.each { |callback| callback.call(chunk) unless @outcome } unless @unwanted) # :nodoc:
 
-    # For the batch: keeps the outcome of a request that is given up, once features have received it, or have been cut
+    # Keeps the outcome of a request that is given up, once features have received it, or have been cut
     # off. No callback is called. The first outcome counts.
-    def settle(outcome)
+    def settle(outcome) # :nodoc:
       @outcome ||= @run ? seen(outcome) : outcome
     ensure
       @outcome ||= outcome
     end
 
-    # For the batch: settles a request that has come to its end. A request with a token may be sent once more. Features,
+    # Settles a request that has come to its end. A request with a token may be sent once more. Features,
     # on_headers and on_body may abort the batch, which settles this request too.
-    def finish(outcome) = @outcome ||= @run ? through(outcome) : outcome
+    def finish(outcome) = @outcome ||= @run ? through(outcome) : outcome # :nodoc:
 
-    # For the batch: hands the outcome on, once.
-    def call_back = @callback&.call(@outcome)
+    # Hands the outcome on, once.
+    def call_back = @callback&.call(@outcome) # :nodoc:
 
     private
 

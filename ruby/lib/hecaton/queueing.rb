@@ -2,11 +2,11 @@
 module Hecaton
   # Included by Batch, for its own client, and by Guest, for each further one. So a request takes the same steps in
   # both.
-  module Queueing
-    # For the batch: what makes the outcomes of these requests.
+  module Queueing # :nodoc: all
+    # What makes the outcomes of these requests.
     attr_reader :response_builder
 
-    # For the batch, when it waits: calls the features of a request, and then hands the request to the engine. Returns
+    # Calls the features of a request, and then hands the request to the engine. Returns
     # the outcome if there is one already. A feature may abort the batch.
     def start_deferred(pending, queue, pieces)
       run = pending.run
@@ -22,7 +22,7 @@ module Hecaton
       nil
     end
 
-    # For Verbs. The engine itself reads the common options of a request.
+    # The engine itself reads the common options of a request.
     def send_request(method, url, options, &block)
       refuse_when_over if @over
       raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
@@ -39,13 +39,13 @@ module Hecaton
       push_with(method, url, options, needs)
     end
 
-    # For adapters, which queue many requests with equal options: the options as the engine takes them, nil if this
+    # The options as the engine takes them, nil if this
     # client's requests need further steps. The options may be headers, timeout, redirects and credentials.
     def translate(options)
       @request_builder.build("GET", nil, options, RequestBuilder.needs(options), nil, nil).freeze if @plain
     end
 
-    # For adapters: queues a request with translated options, and returns its Pending, of that class. Returns nil if the
+    # Queues a request with translated options, and returns its Pending, of that class. Returns nil if the
     # client's requests need further steps in this batch: interceptors may have been added since an earlier one.
     def repeat(method, url, translated, pending = Pending)
       return unless @plain
@@ -56,7 +56,7 @@ module Hecaton
 
     private
 
-    # For initialize. native takes the requests, and target is what notes that a response is handed over in parts. The
+    # native takes the requests, and target is what notes that a response is handed over in parts. The
     # others are the client's, but for deferral and interceptors, which are the batch's.
     def queue_into(native, target, request_builder, response_builder, features, deferral, interceptors)
       @native = native
@@ -107,7 +107,6 @@ module Hecaton
       }
     end
 
-    # For a Request.
     def enqueue(request, queue)
       refuse_without_timeout if @must_time && request[:timeout].nil?
       return defer(request.prepared(@request_builder), queue) if @features

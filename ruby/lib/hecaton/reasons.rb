@@ -1,7 +1,7 @@
 # The standard phrase of each status, as IANA registers it.
 module Hecaton
   # For AnyResponse#reason.
-  module Reasons
+  module Reasons # :nodoc: all
     PHRASES = {
       100 => "Continue", 101 => "Switching Protocols", 102 => "Processing", 103 => "Early Hints",
       200 => "OK", 201 => "Created", 202 => "Accepted", 203 => "Non-Authoritative Information", 204 => "No Content",

@@ -1,7 +1,7 @@
 # Decodes the engine's record of an outcome; layout in ext/hecaton/src/record.rs.
 module Hecaton
   # Called when a program reads attempts, timings or headers, not before.
-  module Record
+  module Record # :nodoc: all
     HEAD = "Q<L<4"
     HEAD_SIZE = 24
     ATTEMPT = "Q<CCCCS<S<Q<9"

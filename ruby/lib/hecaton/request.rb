@@ -17,15 +17,15 @@ module Hecaton
     # String: "GET" and the like, as on the wire.
     attr_reader :http_method
 
-    # For RequestBuilder: the URL as it was given.
-    attr_reader :target
+    # The URL as it was given.
+    attr_reader :target # :nodoc:
 
-    # For the client: the options that were given, nil for none.
-    attr_reader :own_options
+    # The options that were given, nil for none.
+    attr_reader :own_options # :nodoc:
 
-    # For the client: whether the response is read in pieces, in a block or by on_body of a batch. Features read
+    # Whether the response is read in pieces, in a block or by on_body of a batch. Features read
     # in_parts?.
-    attr_writer :in_parts
+    attr_writer :in_parts # :nodoc:
 
     # http_method:: "GET" and the like, or a Symbol in any case.
     # url:: a String or a URI, absolute unless the client has a base_url.
@@ -34,12 +34,12 @@ module Hecaton
       load(http_method, url.nil? ? url : url.to_s.dup.freeze, options.empty? ? nil : Request.own(options).freeze)
     end
 
-    # For verbs: as `new`, but without a copy of what was given.
-    def self.of(http_method, url, options) = allocate.load(http_method, url, options)
+    # As `new`, but without a copy of what was given.
+    def self.of(http_method, url, options) = allocate.load(http_method, url, options) # :nodoc:
 
-    # For `Request.of`. With a builder, the request is not shared, and its URL and headers are what the builder's client
+    # With a builder, the request is not shared, and its URL and headers are what the builder's client
     # sends. The method is then a String, and the caller has checked the options. Returns itself.
-    def load(http_method, url, options, builder = nil)
+    def load(http_method, url, options, builder = nil) # :nodoc:
       # @builder, @http_method and @target are set first, and others only if needed: Ruby 3.1 allocates extra memory for
       # an object with more than three instance variables.
       @builder = builder
@@ -53,8 +53,8 @@ module Hecaton
       self
     end
 
-    # For RequestBuilder: the options as they were given.
-    def given = @own_options || NOTHING
+    # The options as they were given.
+    def given = @own_options || NOTHING # :nodoc:
 
     # String: the URL. In a feature it is absolute and has the params; nil if none was given.
     def url = @url ||= @builder ? @builder.url(self) : @target&.to_s
@@ -115,35 +115,35 @@ module Hecaton
     # Without query, headers and body, which may be secret.
     def inspect = "#<Hecaton::Request #{http_method} #{RequestLog.given(@target)}>"
 
-    # For RequestBuilder: body and its Content-Type, which is nil if the body does not say it. Made once.
-    def content = @content ||= Content.given(given)
+    # Body and its Content-Type, which is nil if the body does not say it. Made once.
+    def content = @content ||= Content.given(given) # :nodoc:
 
-    # For the client: a copy for one sending, whose URL and headers are those that this builder's client sends.
-    def prepared(builder) = dup.adopt(builder, nil, @in_parts)
+    # A copy for one sending, whose URL and headers are those that this builder's client sends.
+    def prepared(builder) = dup.adopt(builder, nil, @in_parts) # :nodoc:
 
-    # For features: this request, with the context of the request that it replaces; a copy, unless the two share a
+    # This request, with the context of the request that it replaces; a copy, unless the two share a
     # context.
-    def in_place_of(before) = notes.equal?(before.notes) ? self : dup.adopt(*before.context)
+    def in_place_of(before) = notes.equal?(before.notes) ? self : dup.adopt(*before.context) # :nodoc:
 
-    # For the cache: the value by which a header selects a response. For User-Agent and Accept-Encoding, which the
+    # The value by which a header selects a response. For User-Agent and Accept-Encoding, which the
     # engine adds to a request without them, it is the value of the settings. A body that was decoded is another than
     # one that was not.
-    def selecting(name)
+    def selecting(name) # :nodoc:
       value = headers[name] || @builder&.implied&.[](name)
       name == "accept-encoding" && @builder&.decode_always ? "decoded #{value}" : value
     end
 
-    # For the cache: whether redirects are followed.
-    def follows_redirects?
+    # Whether redirects are followed.
+    def follows_redirects? # :nodoc:
       own = given[:redirects]
       (own.nil? ? @builder&.redirects : RequestBuilder.redirects(own)).to_i.positive?
     end
 
-    # For copies: what the client knows of this request, in the form that `adopt` takes.
-    def context = [@builder, @notes, @in_parts]
+    # What the client knows of this request, in the form that `adopt` takes.
+    def context = [@builder, @notes, @in_parts] # :nodoc:
 
-    # For a request that is not shared: sets what the client knows of it. Returns itself.
-    def adopt(builder, notes, in_parts = nil)
+    # Sets what the client knows of it. Returns itself.
+    def adopt(builder, notes, in_parts = nil) # :nodoc:
       @builder = builder
       @notes = notes
       @in_parts = in_parts
@@ -151,14 +151,14 @@ module Hecaton
       self
     end
 
-    # For features: whether nothing but headers and timeout differs.
-    def same_but_headers?(other)
+    # Whether nothing but headers and timeout differs.
+    def same_but_headers?(other) # :nodoc:
       [other.http_method, other.url] == [http_method, url] && other.given[:body].equal?(given[:body]) &&
         other.given.keys - %i[headers body timeout] == given.keys - %i[headers body timeout]
     end
 
-    # For `with`. Returns itself.
-    def change(http_method, url, given, same_content)
+    # Returns itself.
+    def change(http_method, url, given, same_content) # :nodoc:
       notes # Creates the Hash now, so that the copy and its original share it.
       @http_method = RequestBuilder.verb(http_method)
       @target = url
@@ -168,8 +168,8 @@ module Hecaton
       self
     end
 
-    # For the client: whether the body can be sent again from a value that is held.
-    def held? = (given[:body].nil? || given[:body].is_a?(String)) && given[:multipart].nil?
+    # Whether the body can be sent again from a value that is held.
+    def held? = (given[:body].nil? || given[:body].is_a?(String)) && given[:multipart].nil? # :nodoc:
 
     # Hashes, Arrays and Strings are copied deeply, because the program may change them later; other objects are
     # returned as they are.
@@ -199,8 +199,8 @@ module Hecaton
       "#{scheme.downcase}://#{host.downcase}:#{port || { "http" => 80, "https" => 443 }[scheme.downcase]}" if host
     end
 
-    # For RequestBuilder: raises ArgumentError for an option that no request has.
-    def self.refuse(name)
+    # Raises ArgumentError for an option that no request has.
+    def self.refuse(name) # :nodoc:
       if Settings::NAMES.include?(name)
         raise ArgumentError, "#{name}: is a setting of the client, not of a request: #{where(name)}"
       end
@@ -208,8 +208,8 @@ module Hecaton
       raise ArgumentError, "unknown keyword: #{name.inspect}#{meant(name)}"
     end
 
-    # For RequestBuilder: raises ArgumentError for options that are no Hash.
-    def self.refuse_options(given)
+    # Raises ArgumentError for options that are no Hash.
+    def self.refuse_options(given) # :nodoc:
       raise ArgumentError,
         "the options are of class #{given.class}: give keywords, such as params:, json:, form: or body:"
     end

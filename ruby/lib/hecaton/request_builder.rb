@@ -2,16 +2,16 @@
 module Hecaton
   # Each client has one, for single requests and batches alike, so that an option means the same in both. The engine
   # adds the client's own headers.
-  class RequestBuilder
+  class RequestBuilder # :nodoc: all
     # All but what RFC 3986 §2.3 calls unreserved.
     RESERVED = /[^A-Za-z0-9\-._~]/n
     # The steps that an option of a request needs beside its value, as bits. A request costs only those of its options.
     # Clients and batches look at TIMEOUT, BEARER, QUEUE and CLIENT.
     HEADERS, TIMEOUT, STRICT, BODY, REDIRECTS, PARAMS, ENCODED, CREDENTIALS, BEARER, OTHERS =
       Array.new(10) { |bit| 1 << bit }
-    # For batches: the position of a request in the queue.
+    # The position of a request in the queue.
     QUEUE = 1 << 10
-    # For batches: a client of the request's own.
+    # A client of the request's own.
     CLIENT = 1 << 11
     # Of options that the engine reads by itself.
     READABLE = HEADERS | TIMEOUT | STRICT | BODY | REDIRECTS
@@ -30,25 +30,25 @@ module Hecaton
     private_constant :RESERVED, :HEADERS, :STRICT, :BODY, :REDIRECTS, :PARAMS, :ENCODED, :CONTENT, :FIELDS,
       :CREDENTIALS, :OTHERS, :RARE, :NO_VALUES
 
-    # For the engine: the client's headers, [name, value, name, value].
+    # The client's headers, [name, value, name, value].
     attr_reader :headers
 
     # Array of Strings: their names in lower case.
     def header_names = @headers.each_slice(2).map { |name, _| name.downcase }
 
-    # For Request: what the client's settings say of headers that the engine adds, by their names in lower case.
+    # What the client's settings say of headers that the engine adds, by their names in lower case.
     attr_reader :implied
 
-    # For Request: whether bodies are decoded that a request has named the codings of.
+    # Whether bodies are decoded that a request has named the codings of.
     attr_reader :decode_always
 
-    # For clients and batches: TokenSource, if bearer is code to call, and the client's timeout and limit of redirects.
+    # TokenSource, if bearer is code to call, and the client's timeout and limit of redirects.
     attr_reader :token_source, :timeout, :redirects
 
     # Whether a request that is no more than a URL can go to the engine as it is.
     def plain? = @token_source.nil? && @log.nil? && @predicate.nil?
 
-    # For the engine: user and password of digest authentication, nil for none.
+    # User and password of digest authentication, nil for none.
     attr_reader :login
 
     # The client's defaults; Client.new documents each.
@@ -91,7 +91,7 @@ module Hecaton
       [headers, body, timeout, rare(given, strict)]
     end
 
-    # For Request: the absolute URL, or what was given if that is no URL.
+    # The absolute URL, or what was given if that is no URL.
     def url(request)
       url = RequestBuilder.with_params(request.target, request.given[:params]).to_s
       Native.resolve(@base || "http://localhost/", url).sub(/#.*\z/m, "")
@@ -99,7 +99,7 @@ module Hecaton
       url
     end
 
-    # For Request: Headers, the client's and its own.
+    # Headers, the client's and its own.
     def headers_of(request)
       own = fields(request.given, request.content.last).to_a.each_slice(2).to_a
       home = @base.nil? || Request.origin_of(request.url) == Request.origin_of(@base)

@@ -39,8 +39,8 @@ module Hecaton
     # From the engine; the record is decoded when it is needed.
     def self.from_engine(status, record, body) = allocate.load_engine(status, record, body)
 
-    # For adapters: the engine's record, for Record; nil for one made by hand.
-    attr_reader :record
+    # The engine's record, for Record; nil for one made by hand.
+    attr_reader :record # :nodoc:
 
     # The body: a String in the encoding of its charset, see body.
     def to_s = body
@@ -78,8 +78,8 @@ module Hecaton
     # Headers.
     def headers = @headers ||= Record.headers(@record)
 
-    # For adapters, as AnyResponse says; the headers are not stored in it.
-    def each_field(&block) = @record && !@headers ? Record.each_field(@record, &block) : super
+    # As in AnyResponse; the headers are not stored.
+    def each_field(&block) = @record && !@headers ? Record.each_field(@record, &block) : super # :nodoc:
 
     # Headers: the trailers, fields that came after the body (RFC 9110 §6.5), such as its checksum. Most responses have
     # none. Over HTTP/1.1 they are those of a body in chunks. Kept apart from the headers, and trusted no more than
@@ -134,22 +134,22 @@ module Hecaton
     # content_type, charset, url, http_method, redirects, attempts, elapsed, response.
     def deconstruct_keys(names) = Patterns.keys(self, names, PATTERN)
 
-    # For a batch: a copy whose body was handed over already.
-    def without_body = with_body("".b)
+    # A copy whose body was handed over already.
+    def without_body = with_body("".b) # :nodoc:
 
-    # For interceptors: a copy with this body.
-    def with_body(body) = dup.tap { |copy| copy.instance_variable_set(:@body, body) }
+    # A copy with this body.
+    def with_body(body) = dup.tap { |copy| copy.instance_variable_set(:@body, body) } # :nodoc:
 
-    # For features: as Outcome says. An outcome of the engine's that nobody else has takes no more than this.
-    def of(request)
+    # As Outcome says. An outcome of the engine's that nobody else has takes no more than this.
+    def of(request) # :nodoc:
       return super if @record.nil? || (@request && request) || frozen?
 
       @request = request
       self
     end
 
-    # For `of`. A response that was made by hand without a URL or method gets the request's.
-    def outcome_of(request)
+    # A response that was made by hand without a URL or method gets the request's.
+    def outcome_of(request) # :nodoc:
       @request = request
       return self if @record || request.nil?
 
@@ -158,8 +158,8 @@ module Hecaton
       self
     end
 
-    # For from_engine. Returns itself.
-    def load_engine(status, record, body)
+    # Returns itself.
+    def load_engine(status, record, body) # :nodoc:
       @status = status
       @record = record
       @body = body

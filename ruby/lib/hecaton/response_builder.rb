@@ -1,7 +1,7 @@
 # Turns the engine's result into the outcome of a request, and calls the callbacks that receive it.
 module Hecaton
   # Each client has one. Client#request and Batch both use it, so that requests end in the same way in both.
-  class ResponseBuilder
+  class ResponseBuilder # :nodoc: all
     # The client's settings; Client.new documents each.
     def initialize(on_deprecation: nil, raise_for_status: nil, max_body: nil, log: nil)
       unless on_deprecation.nil? || on_deprecation.respond_to?(:call)

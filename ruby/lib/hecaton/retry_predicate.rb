@@ -1,7 +1,7 @@
 # Whether a request is sent again, in the eyes of the program: retry: { if: … }.
 module Hecaton
   # Made for each request with a retry predicate. The engine calls it, between two waits.
-  class RetryPredicate
+  class RetryPredicate # :nodoc: all
     # block: what was given as `if`. The outcome that it is called with is the one that would be handed over.
     def initialize(block, response_builder, strict)
       @block = block
@@ -9,7 +9,7 @@ module Hecaton
       @strict = strict
     end
 
-    # For the bridge: true or false of an outcome.
+    # True or false of an outcome.
     def again?(status, record, rest)
       @block.call(@response_builder.outcome(status, record, rest, @strict)) ? true : false
     end

@@ -2,10 +2,9 @@
 module Hecaton
   # Included by Client. The engine itself reads the common options, so a request without others goes there at once, if
   # nobody observes it.
-  module Sending
+  module Sending # :nodoc: all
     private
 
-    # For Verbs.
     def send_request(method, url, options, &block)
       needs = options ? RequestBuilder.needs(options) : 0
       if @plain && !block && needs <= RequestBuilder::READABLE && !Interception.active?

@@ -27,12 +27,12 @@ module Hecaton
 
     # Integer, 200 to 999.
     attr_reader :status
-    # For adapters: the engine's record of the head, for Record; or the Response that stands in its place.
-    attr_reader :head
+    # The engine's record of the head, for Record; or the Response that stands in its place.
+    attr_reader :head # :nodoc:
 
-    # For Client#get and the like with a block, which are the way to a Stream. At most `most` bytes may be held whole,
+    # At most `most` bytes may be held whole,
     # by default the client's max_body.
-    def initialize(status, record, native, most = Native::MAX_BODY)
+    def initialize(status, record, native, most = Native::MAX_BODY) # :nodoc:
       @status = status
       @native = native
       @head = record
@@ -80,9 +80,9 @@ module Hecaton
     # Seconds from the start of the request to the head of the response; to the last byte once it is read.
     def elapsed = fact(:elapsed) + (@spent || 0)
 
-    # For a call that sends two requests: itself, with the attempts of the request before it, which began so many
+    # Itself, with the attempts of the request before it, which began so many
     # seconds earlier.
-    def behind(earlier, seconds)
+    def behind(earlier, seconds) # :nodoc:
       @earlier = earlier
       @spent = seconds
       self
@@ -94,21 +94,21 @@ module Hecaton
     # For pattern matching, as in Response, but for body and response.
     def deconstruct_keys(names) = Patterns.keys(self, names, PATTERN)
 
-    # For the client: the Error that reading ended in, else what is known of the response, as a Response without body.
-    def outcome
+    # The Error that reading ended in, else what is known of the response, as a Response without body.
+    def outcome # :nodoc:
       @error || whole
     rescue ThreadError # Another thread still reads, as it was left to: then what was known with the head.
       Response.from_engine(status, @head, "")
     end
 
-    # For the client: only the facts of the last request. The earlier requests were reported already.
-    def last_outcome = @earlier ? dup.behind(nil, nil).outcome : outcome
+    # Only the facts of the last request. The earlier requests were reported already.
+    def last_outcome = @earlier ? dup.behind(nil, nil).outcome : outcome # :nodoc:
 
-    # For the client: whether this process sent the request. Another process cannot know how it ended.
-    def ours? = @home == Process.pid
+    # Whether this process sent the request. Another process cannot know how it ended.
+    def ours? = @home == Process.pid # :nodoc:
 
-    # For the client: yields the stream, and closes it when the block is left. Returns what the block does.
-    def run
+    # Yields the stream, and closes it when the block is left. Returns what the block does.
+    def run # :nodoc:
       yield self
     ensure
       @ended = true

@@ -115,8 +115,8 @@ module Hecaton
       limit && (size || held.bytesize) > limit ? limit : size
     end
 
-    # For itself and for downloads: raises a BodyError.
-    def unreadable(why)
+    # Raises a BodyError.
+    def unreadable(why) # :nodoc:
       facts = Error.facts_of(self)
       raise BodyError.new("#{why} (#{facts[:url]})", **facts)
     end

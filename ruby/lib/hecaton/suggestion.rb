@@ -1,7 +1,7 @@
 # Names the keyword that a misspelt one, or one of another library, probably means.
 module Hecaton
   # In front of Client.new: its ArgumentError for an unknown keyword suggests a setting.
-  module Suggestion
+  module Suggestion # :nodoc: all
     # Names in other libraries, and the setting or option of Hecaton.
     ELSEWHERE = {
       "open_timeout" => :connect_timeout, "connection_timeout" => :connect_timeout, "write_timeout" => :send_timeout,

@@ -3,7 +3,7 @@ require_relative "settings"
 
 module Hecaton
   # For Client.new and Client#with.
-  module Times
+  module Times # :nodoc: all
     # Name in the Hash → setting.
     NAMES = {
       total: :timeout,

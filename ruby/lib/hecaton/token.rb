@@ -3,7 +3,7 @@ require_relative "pending"
 
 module Hecaton
   # The client's bearer, and the requests that get it: those that would get a String there.
-  class TokenSource
+  class TokenSource # :nodoc: all
     ORIGIN = %r{\A[a-z]+://[^/?#]*}i
     LOGIN = %r{\A\s*[a-z]+:[/\\]+[^/\\?#]*@}i
     private_constant :ORIGIN, :LOGIN
@@ -62,20 +62,20 @@ module Hecaton
       @silent = (code.respond_to?(:arity) ? code.arity : code.method(:call).arity).zero?
     end
 
-    # For a batch: the first token; nil if none is needed.
-    def value = @idle ? nil : @value = checked(call(nil))
+    # The first token; nil if none is needed.
+    def value = @idle ? nil : @value = checked(call(nil)) # :nodoc:
 
-    # For a batch: the token to send after this outcome; nil if that stands.
-    def renewed(outcome)
+    # The token to send after this outcome; nil if that stands.
+    def renewed(outcome) # :nodoc:
       return if @idle || !outcome.response || !refused?(outcome)
 
       value = call(outcome.response)
       checked(value) unless value.nil? || value == @value
     end
 
-    # For Client#request: yields a token, seconds and the reader of the Stream, if there is one. It yields a second time
+    # Yields a token, seconds and the reader of the Stream, if there is one. It yields a second time
     # if the first request ends in a 401 and may be sent again.
-    def with_token(timeout, repeatable, reader, &request)
+    def with_token(timeout, repeatable, reader, &request) # :nodoc:
       began = Clock.now
       value = self.value
       left = [timeout - (Clock.now - began), 0.0].max
@@ -140,7 +140,7 @@ module Hecaton
   end
 
   # A request of a batch with such a token.
-  class TokenPending < Pending
+  class TokenPending < Pending # :nodoc: all
     # Yields a token and seconds to be queued with again.
     def renew(token, timeout, &again)
       @token = token
@@ -149,7 +149,7 @@ module Hecaton
       self
     end
 
-    # For the batch: settles, unless it is queued once more. A request whose response was handed over in parts is not
+    # Settles, unless it is queued once more. A request whose response was handed over in parts is not
     # sent again.
     def finish(outcome)
       return super(outcome.dup.behind(@refused, @refused.elapsed)) if @refused # A copy: others hold the last outcome.
@@ -162,7 +162,7 @@ module Hecaton
       @refused = outcome
     end
 
-    # For the batch: not before the end.
+    # Not before the end.
     def call_back = (super if outcome)
   end
 end

@@ -1,7 +1,7 @@
 # Decodes the part of a record that names the server of each attempt; layout in ext/hecaton/src/who_answered.rs.
 module Hecaton
   # Reads the facts of one attempt after the other.
-  class WhoAnswered
+  class WhoAnswered # :nodoc: all
     # The record, and where the facts of its first attempt begin.
     def initialize(record, offset)
       @record = record

@@ -40,8 +40,7 @@ module Hecaton
       @rules << Rule.new(Sunset.date(datetime), Sunset.checked(link), Array(only))
     end
 
-    # For Rack.
-    def call(env)
+    def call(env) # :nodoc:
       status, headers, body = @app.call(env)
       rule = @rules.find { |one| one.for?(env) } or return [status, headers, body]
 

@@ -37,8 +37,7 @@ class Hecaton::Features
       @clock = clock
     end
 
-    # For the client.
-    def before_attempt(request, _number)
+    def before_attempt(request, _number) # :nodoc:
       return unless Origins.home?(self, request)
 
       time = @clock.call.getutc.strftime("%Y%m%dT%H%M%SZ")

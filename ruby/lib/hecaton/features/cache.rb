@@ -42,8 +42,8 @@ class Hecaton::Features
       @clock = clock
     end
 
-    # For the client: adds the conditions that a stale response is validated by.
-    def before_request(request)
+    # Adds the conditions that a stale response is validated by.
+    def before_request(request) # :nodoc:
       return unless request.http_method == "GET" && CONDITIONS.none? { |name| request.headers.key?(name) }
       return if LOGIN.match?(request.url) || unseen_credentials?(request) || request.body # A key has no body.
 
@@ -60,17 +60,17 @@ class Hecaton::Features
       request.with(headers: conditions)
     end
 
-    # For the client: a response that is stored and fresh.
-    def respond(request)
+    # A response that is stored and fresh.
+    def respond(request) # :nodoc:
       state = request.notes[self] or return
       response = own_response(state)
       state.given = true if response
       response
     end
 
-    # For the client: what a redirect leads to is not the stored response, so the conditions do not go there
+    # What a redirect leads to is not the stored response, so the conditions do not go there
     # (RFC 9110 §15.4).
-    def before_attempt(request, _number)
+    def before_attempt(request, _number) # :nodoc:
       state = request.notes[self]
       return unless state&.validating
       return if (state.url ||= request.url) == request.url
@@ -79,8 +79,7 @@ class Hecaton::Features
       request.with(headers: state.entry.conditions.transform_values { nil })
     end
 
-    # For the client.
-    def after(outcome)
+    def after(outcome) # :nodoc:
       request = outcome.request
       state = request.notes[self]
       return invalidate(request, outcome) unless state || SAFE.include?(request.http_method)

@@ -39,8 +39,8 @@ module Hecaton
         @lock = Mutex.new
       end
 
-      # For the client. Raises CircuitOpenError.
-      def before_attempt(request, _number)
+      # Raises CircuitOpenError.
+      def before_attempt(request, _number) # :nodoc:
         origin = request.origin
         (request.notes[self] ||= []) << origin
         return if @circuits.empty? || closed?(origin, request)
@@ -50,8 +50,7 @@ module Hecaton
           phase: :queue, url: request.url[/\A[^?]*/])
       end
 
-      # For the client.
-      def after(outcome)
+      def after(outcome) # :nodoc:
         request = outcome.request
         *earlier, last = request.notes.delete(self)
         return if last.nil? && outcome.response # Another feature gave it, so it says nothing about a server.

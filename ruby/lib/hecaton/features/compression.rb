@@ -33,8 +33,7 @@ class Hecaton::Features::Compression
     load_zstd if name == :zstd
   end
 
-  # For the client.
-  def before_request(request)
+  def before_request(request) # :nodoc:
     body = request.body
     return unless body.is_a?(String) && body.bytesize >= @minimum &&
                   request.headers.none? { |name, _| KEEP.include?(name) || SUM.match?(name) }

@@ -62,8 +62,7 @@ class Hecaton::Features
       @clock = clock
     end
 
-    # For the client.
-    def before_attempt(request, _number)
+    def before_attempt(request, _number) # :nodoc:
       return unless Origins.home?(self, request)
 
       request = with_digest(request)

@@ -15,8 +15,7 @@ class Hecaton::Features::OpenTelemetry
     @propagator = propagator.nil? ? ::OpenTelemetry.propagation : propagator
   end
 
-  # For the client.
-  def before_attempt(request, _number)
+  def before_attempt(request, _number) # :nodoc:
     spans = request.notes[self] ||= []
     started = Time.now
     method = Hecaton::Events::METHODS.include?(request.http_method) ? request.http_method : "_OTHER"
@@ -30,8 +29,7 @@ class Hecaton::Features::OpenTelemetry
     request.with(headers: carrier) unless carrier.empty?
   end
 
-  # For the client.
-  def after(outcome)
+  def after(outcome) # :nodoc:
     spans = outcome.request.notes[self].to_a
     spans.each_with_index do |(span, started), at|
       finish(span, started, outcome, outcome.attempts[at], at == spans.size - 1)

@@ -4,7 +4,7 @@ require_relative "../error"
 module Hecaton
   module Interception
     # Exceptions of the operating system and of Ruby's own libraries never leave a client: each becomes an Error.
-    module Failures
+    module Failures # :nodoc: all
       # Class of the error, its phase and whether something was sent, by the names of classes that may not be loaded.
       KINDS = {
         **%w[ECONNREFUSED EHOSTUNREACH ENETUNREACH EADDRNOTAVAIL EHOSTDOWN].to_h do |name|

@@ -11,8 +11,8 @@ module Hecaton
       # Headers: all that goes on the wire but the fields above.
       attr_reader :headers
 
-      # For a Run. fields: [name, value, name, value] as they go on the wire. content: String, BodySource or nil.
-      def initialize(http_method, url, fields, content)
+      # fields: [name, value, name, value] as they go on the wire. content: String, BodySource or nil.
+      def initialize(http_method, url, fields, content) # :nodoc:
         @http_method = http_method
         @url = url
         @headers = Headers.new(fields.map { |text| Request.text(text) }.each_slice(2).to_a)

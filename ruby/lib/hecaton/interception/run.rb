@@ -4,7 +4,7 @@
 module Hecaton
   module Interception
     # The engine calls respond and observe while the request is under way.
-    class Run
+    class Run # :nodoc: all
       # The classes of errors that the engine distinguishes: its retries depend on them.
       KINDS = [
         TimeoutError, ResolveError, ConnectError, TLSError, ProtocolError, BodyError, RedirectError, CancelledError
@@ -28,7 +28,7 @@ module Hecaton
       # As RetryPredicate#again?, with what an interceptor's Response or Error says itself.
       def again?(status, record, rest) = @predicate.again?(*values(status, record, rest))
 
-      # For the engine, before an attempt: true or false to make it on the network, with and without observers; or what
+      # Before an attempt: true or false to make it on the network, with and without observers; or what
       # takes its place.
       def respond((_number, http_method, url, fields, has_body, decodes))
         @request = Request.new(http_method, url, fields, (@content if has_body || @content == ""))
@@ -41,7 +41,7 @@ module Hecaton
         end
       end
 
-      # For the engine: a response of the network that the request may not end in.
+      # A response of the network that the request may not end in.
       def observe(status, record, body)
         @due = false
         response = plain(Response.from_engine(status, record, body))

@@ -5,14 +5,14 @@ module Hecaton
   module Interception
     # A response that was given by hand may stand where the engine's record of it would. Loaded with the first of these,
     # so that other programs do not ask about each response.
-    module FromResponse
+    module FromResponse # :nodoc: all
       # As Response.from_engine.
       def from_engine(status, record, body) = record.is_a?(Response) ? record.with_body(body) : super
     end
     Response.singleton_class.prepend(FromResponse)
 
     # The body of a Response that was made by hand.
-    class Given
+    class Given # :nodoc: all
       # Response, which stands in the place of the engine's record.
       attr_reader :record
 
@@ -30,7 +30,7 @@ module Hecaton
     end
 
     # The body of a response that interceptors may have given, and may observe.
-    class Stream
+    class Stream # :nodoc: all
       def initialize(native, run, status)
         @native = native
         @run = run

@@ -29,8 +29,7 @@ module Hecaton::Testing
       end
     end
 
-    # For Testing.response.
-    def response(status, headers, content, facts)
+    def response(status, headers, content, facts) # :nodoc:
       raise ArgumentError, "#{content.keys.join(", ")} cannot be combined: give one" if content.size > 1
       if content.key?(:pieces)
         return InPieces.new(status: status, headers: headers, pieces: pieces(content[:pieces]), **facts)

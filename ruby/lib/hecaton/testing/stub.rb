@@ -38,8 +38,8 @@ module Hecaton::Testing
     # :body.
     def mismatch(request) = @conditions.mismatch(request)
 
-    # For the registry: Response or Error.
-    def respond(request)
+    # Response or Error.
+    def respond(request) # :nodoc:
       value = @lock.synchronize do
         @requests << request
         @returns.size > 1 ? @returns.shift : @returns.first

@@ -40,8 +40,7 @@ module Hecaton
     @registry = Registry.new
 
     class << self
-      # For Hecaton.stub.
-      attr_reader :registry
+      attr_reader :registry # :nodoc:
 
       # Array of Interception::Request: all requests since reset, in order, whatever their outcomes.
       def requests = @registry.requests

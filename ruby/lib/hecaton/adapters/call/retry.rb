@@ -55,8 +55,7 @@ module Hecaton::Call
       @settings = DEFAULTS.merge(options)
     end
 
-    # For Faraday.
-    def call(env) = env.parallel? ? @app.call(env) : Run.new(@app, @settings, env).response
+    def call(env) = env.parallel? ? @app.call(env) : Run.new(@app, @settings, env).response # :nodoc:
 
     # One request with all its tries.
     class Run

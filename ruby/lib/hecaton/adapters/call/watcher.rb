@@ -9,8 +9,7 @@ module Hecaton::Call
       @logger = logger
     end
 
-    # For Faraday.
-    def call(env) = @app.call(env).on_complete { |finished| watch(finished) }
+    def call(env) = @app.call(env).on_complete { |finished| watch(finished) } # :nodoc:
 
     private
 

@@ -27,8 +27,8 @@ class Faraday::Adapter::Hecaton
     @entries = []
   end
 
-  # For Faraday: sends the request, or queues it in the manager of in_parallel.
-  def call(env)
+  # Sends the request, or queues it in the manager of in_parallel.
+  def call(env) # :nodoc:
     super
     exchange = Errors.about(env) { Exchange.new(env, client(env), @settings) }
     if env.parallel?
@@ -40,8 +40,8 @@ class Faraday::Adapter::Hecaton
     @app.call(env)
   end
 
-  # For Faraday: the Hecaton::Client that sends such a request.
-  def build_connection(env) = client(env)
+  # The Hecaton::Client that sends such a request.
+  def build_connection(env) = client(env) # :nodoc:
 
   # Closes the connections that this adapter has used, unless a request is using them. Other adapters with the same
   # settings share these connections, and open new ones. It can be used again.

@@ -2,8 +2,8 @@
 class Faraday::Adapter::Hecaton
   # In front of Faraday::RackBuilder#adapter.
   module EarlyCheck
-    # For Faraday: takes the adapter and its options. Raises Faraday::Error for a wrong option of this one.
-    def adapter(*arguments, &block)
+    # Takes the adapter and its options. Raises Faraday::Error for a wrong option of this one.
+    def adapter(*arguments, &block) # :nodoc:
       kind, options = arguments
       ours = [:hecaton, "hecaton", Faraday::Adapter::Hecaton].include?(kind)
       # A block fills the options later.

@@ -110,9 +110,9 @@ class Faraday::Adapter::Hecaton
       @runs = [] # Those of all threads.
     end
 
-    # For the adapter: takes an Exchange. In a callback it joins the batch that runs. Another thread that uses the
+    # Takes an Exchange. In a callback it joins the batch that runs. Another thread that uses the
     # connection meanwhile, and is in no in_parallel of its own, gets its response at once.
-    def queue(exchange)
+    def queue(exchange) # :nodoc:
       run = current || (begin_run unless @tells_begin)
       return run.queue(exchange) if run
 
@@ -120,8 +120,9 @@ class Faraday::Adapter::Hecaton
       exchange.finish(nil)
     end
 
-    # For Faraday 2: runs what the block has queued once the block ends. An exception in the block drops all of it.
-    def execute
+    # Faraday 2 calls this: runs what the block has queued once the block ends. An exception in the block drops all of
+    # it.
+    def execute # :nodoc:
       @tells_begin = true
       return yield if current&.runs? # In a callback: its requests join the batch.
 
@@ -132,8 +133,8 @@ class Faraday::Adapter::Hecaton
       end
     end
 
-    # For Faraday 1, after the block.
-    def run
+    # Faraday 1 calls this, after the block.
+    def run # :nodoc:
       run = current
       ending(run) { run.call } unless run.nil? || run.runs?
     end

@@ -61,12 +61,12 @@ class Hecaton::NetHTTP
       shutdown
     end
 
-    # For Transport: the Clients of all objects that have none of their own, and how often a setting of all objects
+    # The Clients of all objects that have none of their own, and how often a setting of all objects
     # was changed.
-    attr_reader :pool, :generation
+    attr_reader :pool, :generation # :nodoc:
 
-    # For Settings: the total of an object whose phases may take so long together.
-    def total_of(phases) = total_timeout || [TOTAL_TIMEOUT, phases].max
+    # The total of an object whose phases may take so long together.
+    def total_of(phases) = total_timeout || [TOTAL_TIMEOUT, phases].max # :nodoc:
 
     # The Hecaton::Response (with attempts, timings, redirects) from which a Net::HTTPResponse was made; nil if
     # Net::HTTP itself received it. If a block read the body, the facts are those up to the head, and there is no

@@ -42,20 +42,20 @@ class Hecaton::NetHTTP
       @total_timeout = seconds
     end
 
-    # For Persistent: the Clients that this object uses; nil for the shared ones.
-    attr_accessor :hecaton_pool
+    # The Clients that this object uses; nil for the shared ones.
+    attr_accessor :hecaton_pool # :nodoc:
 
-    # For Persistent: methods whose requests may be sent again, beside the idempotent ones; nil for none.
-    attr_accessor :hecaton_repeated
+    # Methods whose requests may be sent again, beside the idempotent ones; nil for none.
+    attr_accessor :hecaton_repeated # :nodoc:
 
-    # For Settings: the value of a setting if the program has set it, else nil.
-    def hecaton_given(name) = (public_send(name) if @hecaton_given&.key?(name))
+    # The value of a setting if the program has set it, else nil.
+    def hecaton_given(name) = (public_send(name) if @hecaton_given&.key?(name)) # :nodoc:
 
-    # For Incoming: whether the program accepts a body that was cut short, by setting ignore_eof.
-    def hecaton_ignore_eof = @hecaton_ignore_eof || hecaton_given(:ignore_eof)
+    # Whether the program accepts a body that was cut short, by setting ignore_eof.
+    def hecaton_ignore_eof = @hecaton_ignore_eof || hecaton_given(:ignore_eof) # :nodoc:
 
-    # For Persistent: sets hecaton_ignore_eof where Net::HTTP has no ignore_eof.
-    attr_writer :hecaton_ignore_eof
+    # Sets hecaton_ignore_eof where Net::HTTP has no ignore_eof.
+    attr_writer :hecaton_ignore_eof # :nodoc:
 
     # As Net::HTTP's, but a request of an object that is not started does not send `Connection: close`.
     def request(request, body = nil, &block)
@@ -90,8 +90,8 @@ class Hecaton::NetHTTP
       Hecaton::Response.from_engine(200, @hecaton_record, "").attempts.last&.tls&.certificate
     end
 
-    # For Incoming: the record of the last response, or a Response in its place.
-    attr_writer :hecaton_record
+    # The record of the last response, or a Response in its place.
+    attr_writer :hecaton_record # :nodoc:
 
     # Whether this object's requests go through Hecaton, or will when it is started.
     def hecaton? = started? ? @hecaton == true : is_a?(Hecaton::NetHTTP) || Hecaton::NetHTTP.replaced?

@@ -16,8 +16,7 @@ module Hecaton
                     "app_name" => key(app_name_header), "app_env" => key(app_env_header) }
       end
 
-      # For Rack.
-      def call(env)
+      def call(env) # :nodoc:
         write(line(env))
         @app.call(env)
       end
