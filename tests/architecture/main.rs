@@ -102,7 +102,7 @@ const CRATES: [Crate; 7] = [
         for_all: "",
         links: "hecaton",
         tests_link: "",
-        largest_circle: 12,
+        largest_circle: 3,
         least_imports: 50,
     },
 ];

@@ -20,13 +20,13 @@ use magnus::{
     method,
 };
 
-use crate::body_source::{self, RubyQueue};
-use crate::client::Engine;
 use crate::held::Held;
 use crate::hooks::{About, Decision, HookCalls};
 use crate::process::ProcessLocal;
 use crate::request::{Built, Refused};
-use crate::{fibers, gvl, process, record, request};
+use crate::ruby_queue::{RubyQueue, ended_or_needed};
+use crate::shared::Engine;
+use crate::{fibers, gvl, process, record, request, values};
 
 /// The engine's batch, used by the thread that made it, or by the one that adopted it. `wait` holds the lock while it waits without the GVL.
 #[derive(TypedData)]
@@ -102,7 +102,7 @@ impl Batch {
         limits: Limits,
     ) -> Result<Batch, Error> {
         let batch = hecaton::Batch::with_limits(client, concurrency, limits)
-            .map_err(|error| request::invalid(ruby, error.to_string()))?;
+            .map_err(|error| values::invalid(ruby, error.to_string()))?;
         let inner = Inner {
             batch,
             ended: Vec::new(),
@@ -317,7 +317,7 @@ impl Batch {
                 match &inner.ruby_queue {
                     None => waiting.await,
                     Some(ruby_queue) => {
-                        body_source::ended_or_needed(waiting, ruby_queue).await;
+                        ended_or_needed(waiting, ruby_queue).await;
                     }
                 }
             }

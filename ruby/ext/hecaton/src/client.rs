@@ -9,23 +9,19 @@ use magnus::{
 };
 
 use crate::batch::Batch;
-use crate::body_source::{self, BodySource, Needs, RubyQueue};
+use crate::body_source::BodySource;
 use crate::cookies::{Cookies, Home};
 use crate::guest::Guest;
 use crate::hooks::{HookCalls, RubyHooks};
 use crate::process::ProcessLocal;
-use crate::request::{Built, given};
+use crate::request::Built;
+use crate::ruby_queue::RubyQueue;
 use crate::settings::config;
-use crate::shared::{Shared, shared};
+use crate::shared::{Engine, shared};
 use crate::stream::Stream;
+use crate::turns::{self, Needs};
+use crate::values::{self, given};
 use crate::{fibers, gvl, lock, record, request};
-
-/// An engine client, and the reactor that it shares with all other clients of the process.
-pub struct Engine {
-    // Dropped before the reactor, with which its connections are registered.
-    pub client: hecaton::Client,
-    pub shared: Arc<Shared>,
-}
 
 #[magnus::wrap(class = "Hecaton::Native::Client", free_immediately, size)]
 struct Client {
@@ -81,7 +77,7 @@ impl Client {
         let concurrency = config.concurrency;
         let engine = this.base.engine(ruby)?;
         let settings = engine.client.settings(config);
-        let settings = settings.map_err(|error| request::invalid(ruby, error.to_string()))?;
+        let settings = settings.map_err(|error| values::invalid(ruby, error.to_string()))?;
         Ok(Client {
             base: this.base.clone(),
             template: Arc::new(request::template(ruby, options)?),
@@ -120,7 +116,7 @@ impl Client {
         } else {
             let (client, request, mut needs) = caller.needs(ruby, request)?;
             needs.to_its_end = true;
-            body_source::wait(ruby, &caller.engine, &needs, client.send(request))?
+            turns::wait(ruby, &caller.engine, &needs, client.send(request))?
         };
         let values = record::values(ruby, outcome);
         Ok(Some(ruby.ary_new_from_values(&values)))
@@ -158,7 +154,7 @@ impl Client {
         } else {
             let (client, request, needs) = caller.needs(ruby, request)?;
             let opened = client.open(request);
-            let opened = body_source::wait(ruby, &caller.engine, &needs, opened)?;
+            let opened = turns::wait(ruby, &caller.engine, &needs, opened)?;
             let source = needs.source;
             let source = source.map(|(native, source)| (needs.ruby_queue, native, source));
             (opened, source)
@@ -338,7 +334,7 @@ fn start(ruby: &Ruby, config: &Config, cookies: Option<&Home>) -> Result<Engine,
     let mut config = config.clone();
     config.cookies = cookies.map(Home::jar);
     let client = hecaton::Client::try_new(config)
-        .map_err(|error| request::invalid(ruby, error.to_string()))?;
+        .map_err(|error| values::invalid(ruby, error.to_string()))?;
     let shared = shared(ruby)?;
     Ok(Engine { client, shared })
 }

@@ -7,7 +7,8 @@ use hecaton::cookie_octets::{of_text, to_text};
 use magnus::typed_data::Obj;
 use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, function, method};
 
-use crate::{content_type, lock, process, request};
+use crate::values::{self, OptionValue};
+use crate::{content_type, lock, process};
 
 /// The jar of the current process. A child of `fork` copies its parent's jar at its first use. Another thread of the
 /// parent may have been changing it, and would never release it in the child.
@@ -29,6 +30,10 @@ impl Home {
 /// Ruby's handle on a jar.
 #[magnus::wrap(class = "Hecaton::Native::Cookies", free_immediately, size)]
 pub struct Cookies(pub Home);
+
+impl OptionValue for Obj<Cookies> {
+    const WHAT: &str = "a Hecaton::Cookies";
+}
 
 impl Cookies {
     fn new(ruby: &Ruby) -> Obj<Cookies> {
@@ -69,9 +74,9 @@ impl Cookies {
 
     fn set(ruby: &Ruby, this: &Cookies, text: RString, url: RString) -> Result<bool, Error> {
         let text = to_text(&text.to_bytes()).into_owned();
-        let url = request::text(ruby, url)?;
+        let url = values::text(ruby, url)?;
         let set = this.0.jar().set(&text, &url);
-        set.map_err(|error| request::invalid(ruby, error.to_string()))
+        set.map_err(|error| values::invalid(ruby, error.to_string()))
     }
 
     /// The bytes of text from `list`: in UTF-8 if they are valid.

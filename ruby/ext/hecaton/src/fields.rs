@@ -7,7 +7,7 @@
 use magnus::value::ReprValue;
 use magnus::{Error, Object, RArray, RHash, RModule, RString, Ruby, function};
 
-use crate::{content_type, record, request};
+use crate::{content_type, record, values};
 
 /// How many Strings are handed to an Array at once; they wait on the stack, where Ruby's garbage collector sees them.
 const AT_ONCE: usize = 32;
@@ -54,7 +54,7 @@ fn add_fields(ruby: &Ruby, record: RString, hash: RHash) -> Result<RHash, Error>
 fn block<'a>(ruby: &Ruby, record: &'a [u8], trailers: bool) -> Result<&'a [u8], Error> {
     let blocks = record::blocks(record);
     let (headers, behind) =
-        blocks.ok_or_else(|| request::invalid(ruby, "this is no record of a response".into()))?;
+        blocks.ok_or_else(|| values::invalid(ruby, "this is no record of a response".into()))?;
     Ok(if trailers { behind } else { headers })
 }
 

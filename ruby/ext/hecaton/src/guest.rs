@@ -10,9 +10,9 @@ use magnus::{
 };
 
 use crate::batch::Batch;
-use crate::client::Engine;
 use crate::process::ProcessLocal;
 use crate::request::Built;
+use crate::shared::Engine;
 use crate::{lock, request};
 
 /// A client's part in a batch of another. Its requests are the batch's, and it may be gone before they end.

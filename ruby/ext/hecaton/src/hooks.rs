@@ -17,8 +17,8 @@ use hecaton::{
 use magnus::value::{Opaque, ReprValue};
 use magnus::{Error, RArray, RString, Ruby, TryConvert, Value};
 
-use crate::body_source::RubyQueue;
 use crate::process::ProcessLocal;
+use crate::ruby_queue::RubyQueue;
 use crate::{lock, record};
 
 /// The calls of Ruby that are due.

@@ -4,11 +4,12 @@
 //! default. All that is unsafe is in `gvl.rs`.
 //!
 //! The modules, in the order of a request. `settings`, `client` and `cookies` make a client. `request`, `options` and
-//! `body_source` turn Ruby's arguments into a request. `hooks` lets Ruby decide about its retries and attempts. `batch`
-//! (with `held`, and `guest` for further clients) or `stream` owns the request. `fibers` and `gvl` wait for it, on the reactor in `shared`, and `signal`
-//! ends a wait. `record` turns the outcome into Ruby's values, and `content_type` finds the encoding of its body.
-//! `fields` reads its headers on demand, and `who_answered` its certificates. `process` separates values that a fork
-//! would share.
+//! `body_source` turn Ruby's arguments into a request, and `values` converts single ones. `hooks` lets Ruby decide about
+//! its retries and attempts. `batch` (with `held`, and `guest` for further clients) or `stream` owns the request.
+//! `turns` waits for a request that needs Ruby meanwhile, as its `ruby_queue` says. `fibers` (with `awaited`) and `gvl`
+//! wait for it, on the reactor in `shared`, and `signal` ends a wait. `record` turns the outcome into Ruby's values, and
+//! `content_type` finds the encoding of its body. `fields` reads its headers on demand, and `who_answered` its
+//! certificates. `process` separates values that a fork would share.
 //!
 //! No Rust lock may be held while Ruby is called. Ruby may switch to another thread, which waits for the lock while it
 //! holds the GVL: a deadlock. The library magnus looks up the class of a type behind such a lock, at its first use. Two
@@ -28,7 +29,13 @@ mod request;
 
 mod options;
 
+mod values;
+
 mod body_source;
+
+mod ruby_queue;
+
+mod turns;
 
 mod hooks;
 
@@ -41,6 +48,8 @@ mod held;
 mod stream;
 
 mod fibers;
+
+mod awaited;
 
 mod shared;
 
@@ -81,6 +90,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     batch::init(ruby, native)?;
     guest::init(ruby, native)?;
     body_source::init(ruby, native)?;
+    turns::init(ruby, native)?;
     fibers::init(ruby, native)?;
     stream::init(ruby, native)
 }
@@ -110,6 +120,6 @@ fn is_public_header(name: RString, named: Vec<String>) -> Result<bool, Error> {
 
 /// The URL that a reference names beside a base, as a String.
 fn resolve(ruby: &Ruby, base: RString, reference: RString) -> Result<String, Error> {
-    let (base, reference) = (request::text(ruby, base)?, request::text(ruby, reference)?);
-    hecaton::resolve(&base, &reference).map_err(|error| request::invalid(ruby, error.to_string()))
+    let (base, reference) = (values::text(ruby, base)?, values::text(ruby, reference)?);
+    hecaton::resolve(&base, &reference).map_err(|error| values::invalid(ruby, error.to_string()))
 }

@@ -8,7 +8,7 @@ use magnus::r_hash::ForEach;
 use magnus::value::{Qfalse, Qtrue, ReprValue};
 use magnus::{Integer, RArray, RFloat, RHash, RString, Ruby, StaticSymbol, Symbol, Value};
 
-use crate::request::text;
+use crate::values::{seconds, text};
 
 /// The request with these options; none if Ruby must read them.
 pub fn given(ruby: &Ruby, request: Request, options: RHash) -> Option<Request> {
@@ -36,8 +36,7 @@ fn option(ruby: &Ruby, request: Request, name: Value, value: Value) -> Option<Re
                 Some(seconds) => seconds.to_f64(),
                 None => Integer::from_value(value)?.to_u32().ok()?.into(),
             };
-            let seconds = crate::request::seconds(ruby, name, seconds).ok()?;
-            Some(request.timeout(seconds))
+            Some(request.timeout(self::seconds(ruby, name, seconds).ok()?))
         }
         "redirects" if value.is_nil() => Some(request),
         "redirects" => Some(request.redirects(match truth(value) {

@@ -1,22 +1,21 @@
 //! Makes the engine's request from Ruby's arguments.
 
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use hecaton::{Defaults, InvalidUrl, Login, Request, Template};
 use magnus::r_hash::ForEach;
 use magnus::rb_sys::AsRawValue;
 use magnus::typed_data::Obj;
-use magnus::value::{IntoId, Opaque, Qfalse, Qtrue, ReprValue};
+use magnus::value::{Opaque, Qfalse, ReprValue};
 use magnus::{
-    Class, Error, ExceptionClass, Integer, Module, RArray, RHash, RModule, RString, Ruby,
-    StaticSymbol, TryConvert, Value, kwargs,
+    Class, Error, ExceptionClass, Module, RArray, RHash, RModule, RString, Ruby, StaticSymbol,
+    TryConvert, Value, kwargs,
 };
 
-use crate::body_source::{BodySource, RubyQueue};
-use crate::cookies::Cookies;
+use crate::body_source::BodySource;
 use crate::hooks::RubyHooks;
+use crate::ruby_queue::RubyQueue;
+use crate::values::{given, invalid, seconds, text};
 use crate::{options, record, settings};
 
 /// Why no request could be made.
@@ -290,100 +289,6 @@ pub fn with_source(
     checked.map_err(|error| invalid(ruby, error.to_string()))
 }
 
-/// Seconds → a duration; Ruby has checked that they are not negative.
-pub fn seconds(ruby: &Ruby, name: &str, seconds: f64) -> Result<Duration, Error> {
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|_| invalid(ruby, format!("{name}: {seconds} s is too long")))
-}
-
-/// A value of an option.
-pub trait OptionValue: TryConvert {
-    const WHAT: &str;
-
-    /// Whether Ruby may convert this value. Its conversion to an Integer would cut off a fraction.
-    fn may_be(_: Value) -> bool {
-        true
-    }
-}
-
-macro_rules! option_values {
-    ($($kind:ty: $what:literal,)*) => {
-        $(impl OptionValue for $kind { const WHAT: &str = $what; })*
-    };
-}
-
-/// Only true and false themselves, because Ruby would convert anything but nil and false to true.
-impl OptionValue for bool {
-    const WHAT: &str = "true or false";
-
-    fn may_be(value: Value) -> bool {
-        Qtrue::from_value(value).is_some() || Qfalse::from_value(value).is_some()
-    }
-}
-
-option_values! {
-    f64: "a number",
-    String: "a String in UTF-8",
-    RHash: "a Hash",
-    Vec<String>: "an Array of Strings in UTF-8",
-    Vec<u16>: "an Array of Integers from 0 to 65535",
-    HashMap<String, Vec<String>>: "a Hash of Strings, each with a String or an Array of them",
-    Obj<Cookies>: "a Hecaton::Cookies",
-}
-
-macro_rules! wanted_whole {
-    ($($kind:ty: $what:literal,)*) => {
-        $(impl OptionValue for $kind {
-            const WHAT: &str = $what;
-
-            fn may_be(value: Value) -> bool {
-                Integer::from_value(value).is_some()
-            }
-        })*
-    };
-}
-
-wanted_whole! {
-    usize: "an Integer of at least 0",
-    u32: "an Integer from 0 to 4294967295",
-}
-
-/// The Symbol of this name, found without a Ruby String, which `to_symbol` would make.
-fn symbol(ruby: &Ruby, name: &str) -> StaticSymbol {
-    name.into_id_with(ruby).into()
-}
-
-/// The value under this name; nil and absent are the same.
-pub fn given<T: OptionValue>(ruby: &Ruby, options: RHash, name: &str) -> Result<Option<T>, Error> {
-    given_in(ruby, options, "", name)
-}
-
-/// The value under this name, for an option that belongs to a setting. Messages name the setting first.
-pub fn given_in<T: OptionValue>(
-    ruby: &Ruby,
-    options: RHash,
-    setting: &str,
-    name: &str,
-) -> Result<Option<T>, Error> {
-    let Some(value) = options.lookup::<_, Option<Value>>(symbol(ruby, name))? else {
-        return Ok(None);
-    };
-    if T::may_be(value) {
-        if let Ok(converted) = T::try_convert(value) {
-            return Ok(Some(converted));
-        }
-    }
-    // A number is shown; anything else might be a secret under the wrong name.
-    let shown = match Integer::from_value(value) {
-        Some(number) => number.to_string(),
-        None => format!("of class {}", value.class()),
-    };
-    Err(invalid(
-        ruby,
-        format!("{setting}{name} is {shown}: give {}", T::WHAT),
-    ))
-}
-
 /// An InvalidURL, which is an ArgumentError.
 fn invalid_url(ruby: &Ruby, error: &InvalidUrl) -> Result<Error, Error> {
     let hecaton: RModule = ruby.class_object().const_get("Hecaton")?;
@@ -391,19 +296,4 @@ fn invalid_url(ruby: &Ruby, error: &InvalidUrl) -> Result<Error, Error> {
     let reason = record::reason(ruby, error.reason());
     let raised = class.new_instance((error.to_string(), kwargs!(ruby, "reason" => reason)))?;
     Ok(raised.into())
-}
-
-/// An ArgumentError.
-pub fn invalid(ruby: &Ruby, message: String) -> Error {
-    Error::new(ruby.exception_arg_error(), message)
-}
-
-/// A method, URL or header name.
-pub fn text(ruby: &Ruby, string: RString) -> Result<String, Error> {
-    String::from_utf8(Vec::from(string.to_bytes())).map_err(|_| {
-        invalid(
-            ruby,
-            "bytes that are not UTF-8 in a method, URL or header name".into(),
-        )
-    })
 }

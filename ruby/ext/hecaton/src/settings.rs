@@ -10,12 +10,12 @@ use hecaton::{
 };
 use magnus::{Error, RHash, Ruby};
 
-use crate::request::{self, given, given_in};
+use crate::values::{self, given, given_in};
 
 /// The engine's defaults, replaced by the given options; nil and absent are the same.
 pub fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
     if given::<f64>(ruby, options, "timeout")?.is_none() {
-        return Err(request::invalid(ruby, "timeout is missing".into()));
+        return Err(values::invalid(ruby, "timeout is missing".into()));
     }
     let mut config = Config::new(Duration::ZERO);
     macro_rules! set {
@@ -69,21 +69,21 @@ macro_rules! made {
 }
 
 made! {
-    Duration: |ruby, name, given: f64| request::seconds(ruby, name, given)?;
-    Option<Duration>: |ruby, name, given: f64| Some(request::seconds(ruby, name, given)?);
+    Duration: |ruby, name, given: f64| values::seconds(ruby, name, given)?;
+    Option<Duration>: |ruby, name, given: f64| Some(values::seconds(ruby, name, given)?);
     Option<PathBuf>: |ruby, name, given: String| Some(given.into());
     Option<Pem>: |ruby, name, given: String| Some(given.into());
     Option<Retry>: |ruby, name, given: RHash| Some(retry(ruby, given)?);
     Option<ZonedAddress>: |ruby, name, given: String| Some(given.parse().map_err(|()| {
         let why = format!("{name}: {given:?} is not an IP address, such as \"192.0.2.7\" or \"fe80::1%eth0\"");
-        request::invalid(ruby, why)
+        values::invalid(ruby, why)
     })?);
     Proxy: |ruby, name, given: String| match given.is_empty() {
         true => Proxy::Off,
         false => Proxy::Url(given),
     };
-    Addresses: |ruby, name, given: HashMap<String, Vec<String>>| addresses(&given).map_err(|error| request::invalid(ruby, error.to_string()))?;
-    AllowAddress: |ruby, name, given: HashMap<String, Vec<String>>| allow_address(&given).map_err(|error| request::invalid(ruby, error.to_string()))?;
+    Addresses: |ruby, name, given: HashMap<String, Vec<String>>| addresses(&given).map_err(|error| values::invalid(ruby, error.to_string()))?;
+    AllowAddress: |ruby, name, given: HashMap<String, Vec<String>>| allow_address(&given).map_err(|error| values::invalid(ruby, error.to_string()))?;
     TlsVersion: |ruby, name, given: String| match given.as_str() {
         "1.2" => TlsVersion::Tls12,
         "1.3" => TlsVersion::Tls13,
@@ -106,7 +106,7 @@ impl Set for Option<Cookies> {
 }
 
 fn unknown(ruby: &Ruby, name: &str, given: &str, known: &str) -> Error {
-    request::invalid(ruby, format!("{name}: {given:?} is unknown: use {known}"))
+    values::invalid(ruby, format!("{name}: {given:?} is unknown: use {known}"))
 }
 
 fn addresses(known: &HashMap<String, Vec<String>>) -> Result<Addresses, InvalidRequest> {
@@ -144,7 +144,7 @@ pub fn retry(ruby: &Ruby, options: RHash) -> Result<Retry, Error> {
         let parse = |name: String| Method::from_bytes(name.as_bytes());
         let methods: Result<Vec<_>, _> = methods.into_iter().map(parse).collect();
         retry.methods = methods
-            .map_err(|_| request::invalid(ruby, "retry: methods are words such as GET".into()))?;
+            .map_err(|_| values::invalid(ruby, "retry: methods are words such as GET".into()))?;
     }
     if let Some(names) = given_in::<Vec<String>>(ruby, options, "retry: ", "on")? {
         retry.on = names
@@ -156,7 +156,7 @@ pub fn retry(ruby: &Ruby, options: RHash) -> Result<Retry, Error> {
         retry.statuses = statuses;
     }
     if let Some(interval) = given_in::<f64>(ruby, options, "retry: ", "interval")? {
-        retry.interval = request::seconds(ruby, "retry: interval", interval)?;
+        retry.interval = values::seconds(ruby, "retry: interval", interval)?;
     }
     if let Some(backoff) = given_in(ruby, options, "retry: ", "backoff")? {
         retry.backoff = backoff;
@@ -177,7 +177,7 @@ fn kind(ruby: &Ruby, name: &str) -> Result<Kind, Error> {
         "body" => Ok(Kind::Body),
         _ => {
             let names = "resolve, connect, tls, timeout, protocol and body";
-            Err(request::invalid(
+            Err(values::invalid(
                 ruby,
                 format!("retry: on {name:?} is unknown: there are {names}"),
             ))

@@ -9,13 +9,20 @@ use std::sync::{Arc, Mutex, Weak};
 use hecaton::{Phase, Reactor, without_os_numbers};
 use magnus::{Class, Error, ExceptionClass, Module, RModule, Ruby, kwargs};
 
-use crate::fibers::Fibers;
+use crate::awaited::Fibers;
 use crate::lock;
 
 pub struct Shared {
     // Dropped before the reactor, with which the connections of their futures are registered.
     pub fibers: Fibers,
     pub reactor: Reactor,
+}
+
+/// An engine client, and the reactor that it shares with all other clients of the process.
+pub struct Engine {
+    // Dropped before the reactor, with which its connections are registered.
+    pub client: hecaton::Client,
+    pub shared: Arc<Shared>,
 }
 
 /// Locked only by threads with the GVL, and never across a call of Ruby. So no other thread can hold it when a thread

@@ -15,11 +15,13 @@ use magnus::{
     gc, method,
 };
 
-use crate::body_source::{self, BodySource, Needs, RubyQueue};
-use crate::client::Engine;
+use crate::body_source::BodySource;
 use crate::hooks::RubyHooks;
 use crate::process::{self, ProcessLocal};
+use crate::ruby_queue::RubyQueue;
+use crate::shared::Engine;
 use crate::signal::Signal;
+use crate::turns::{self, Needs};
 use crate::{fibers, gvl, record};
 
 #[derive(TypedData)]
@@ -119,7 +121,7 @@ impl Stream {
                             hook_calls: None,
                             ruby_hooks: RubyHooks::default(),
                         };
-                        body_source::wait(ruby, &engine, &needs, next)?
+                        turns::wait(ruby, &engine, &needs, next)?
                     }
                 };
                 piece.unwrap_or(Ok(None))
