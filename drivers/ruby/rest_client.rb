@@ -28,4 +28,4 @@ rescue RestClient::ExceptionWithResponse => error
 end
 
 Kit.run(RestClientDriver, name: "rest-client", version: RestClient::VERSION, engine: "net/http", models: ["threads"],
-  tls: true, keepalive: [false], max_concurrency: 512)
+  tls: true, keepalive: [defined?(Hecaton) ? true : false], max_concurrency: 512)
