@@ -33,7 +33,7 @@ defmodule Httpc do
   def make(call) do
     {url, fields} = {String.to_charlist(call["url"]), for({name, value} <- call["fields"], do: {String.to_charlist(name), String.to_charlist(value)})}
     request = if call["body"] || call["method"] in ["POST", "PUT"], do: {url, fields, 'text/plain', call["body"] || ""}, else: {url, fields}
-    options = [timeout: call["timeout_ms"] || :infinity, autoredirect: call["follow"] != false]
+    options = [timeout: call["timeout_ms"], autoredirect: call["follow"] != false]
     method = call["method"] |> String.downcase() |> String.to_atom()
     with {:error, kind} <- request(method, request, options), do: {:error, kind, kind}
   end

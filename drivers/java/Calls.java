@@ -57,11 +57,11 @@ record Calls(String words, Opening opening) {
   }
 
   private static Call call(JsonObject line) {
-    JsonElement body = line.get("body"), limit = line.get("timeout_ms"), follow = line.get("follow");
+    JsonElement body = line.get("body"), follow = line.get("follow");
     List<String[]> fields = Arrays.stream(line.get("fields").getAsString().split("&")).filter(pair -> !pair.isEmpty())
         .map(pair -> Arrays.stream(pair.split("=", 2)).map(Calls::plain).toArray(String[]::new)).toList();
     return new Call(line.get("method").getAsString(), line.get("url").getAsString(), fields,
-        body == null ? null : plain(body.getAsString()).getBytes(StandardCharsets.UTF_8), limit == null ? 0 : limit.getAsInt(),
+        body == null ? null : plain(body.getAsString()).getBytes(StandardCharsets.UTF_8), line.get("timeout_ms").getAsInt(),
         follow == null ? null : follow.getAsBoolean());
   }
 

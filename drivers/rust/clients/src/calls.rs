@@ -17,7 +17,7 @@ pub struct Call {
     pub url: String,
     pub fields: Vec<(String, String)>,
     pub body: Option<Vec<u8>>,
-    pub timeout: Option<Duration>,
+    pub timeout: Duration,
     /// Whether redirects are followed; none for the client's default.
     pub follow: Option<bool>,
     /// The certificates to trust, as PEM.
@@ -86,7 +86,7 @@ pub(crate) fn reply(line: &Value, calls: Option<Calls<'_>>) -> Value {
         url: text("url").to_owned(),
         fields: pairs.map(|(name, value)| (plain(name), plain(value))).collect(),
         body: line["body"].as_str().map(decoded),
-        timeout: line["timeout_ms"].as_u64().map(Duration::from_millis),
+        timeout: Duration::from_millis(line["timeout_ms"].as_u64().unwrap_or_default()),
         follow: line["follow"].as_bool(),
         ca: line["ca"]
             .as_str()

@@ -66,10 +66,7 @@ fn make_call(client: &mut Option<Hecaton>, call: &Call) -> drivers::Outcome {
         .body
         .iter()
         .fold(request, |request, body| request.body(body.clone()));
-    request = call
-        .timeout
-        .iter()
-        .fold(request, |request, limit| request.timeout(*limit));
+    request = request.timeout(call.timeout);
     request = call.follow.iter().fold(request, |request, follow| {
         request.redirects(if *follow { 20 } else { 0 })
     });

@@ -26,8 +26,7 @@ fn make_call(stored: &mut Option<Pooled>, call: &Call) -> Outcome {
     let client = stored.take().filter(|_| !call.new_client).unwrap_or_else(new_client);
     *stored = Some(client.clone());
     let request = call.request(|body| Full::new(Bytes::from(body)))?;
-    let limit = call.timeout.unwrap_or(std::time::Duration::from_secs(60));
-    calls::done(within(limit, received(client.request(request))))
+    calls::done(within(call.timeout, received(client.request(request))))
 }
 
 fn main() {

@@ -16,10 +16,7 @@ fn make_call(stored: &mut Option<HttpClient>, call: &Call) -> Outcome {
     let fields = call.fields.iter();
     let builder = Request::builder().method(call.method.as_str()).uri(&call.url);
     let builder = fields.fold(builder, |builder, (name, value)| builder.header(name, value));
-    let builder = call
-        .timeout
-        .iter()
-        .fold(builder, |builder, limit| builder.timeout(*limit));
+    let builder = builder.timeout(call.timeout);
     let builder = match call.follow {
         Some(true) => builder.redirect_policy(RedirectPolicy::Limit(10)),
         _ => builder,

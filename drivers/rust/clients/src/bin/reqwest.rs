@@ -25,10 +25,7 @@ fn make_call(stored: &mut Option<Client>, call: &Call) -> drivers::Outcome {
         .body
         .iter()
         .fold(request, |request, body| request.body(body.clone()));
-    let request = call
-        .timeout
-        .iter()
-        .fold(request, |request, limit| request.timeout(*limit));
+    let request = request.timeout(call.timeout);
     calls::done(async move {
         let response = request.send().await.map_err(|error| format!("{error:?}"))?;
         Ok((

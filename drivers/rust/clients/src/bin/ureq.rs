@@ -22,7 +22,7 @@ fn make_call(stored: &mut Option<Agent>, call: &Call) -> Outcome {
 fn sent(agent: &Agent, request: Request<impl AsSendBody>, call: &Call, redirects: u32) -> Outcome {
     let request = agent
         .configure_request(request)
-        .timeout_global(call.timeout)
+        .timeout_global(Some(call.timeout))
         .max_redirects(redirects);
     let mut response = agent.run(request.build()).map_err(|error| format!("{error:?}"))?;
     let body = response.body_mut().read_to_vec().map_err(words)?;
