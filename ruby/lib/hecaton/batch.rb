@@ -405,9 +405,8 @@ module Hecaton
       Thread.handle_interrupt(Object => :never) do
         queued, started = @native.clear(@ended)
         queued += @deferral.clear
-        ends = @ended.drop(@reported).each_slice(ENDED).map { |request, *values|
-          [request, builder_of(request).outcome(*values, request.strict)]
-        }
+        ended = @ended.drop(@reported).each_slice(ENDED)
+        ends = ended.map { |request, *values| [request, builder_of(request).outcome(*values, request.strict)] }
         @aborts += 1
         @ended = [] # Not cleared: `hand_on` may be reading it.
         forget

@@ -146,9 +146,9 @@ module Hecaton
       raise ArgumentError,
         "multipart: #{unknown.join(", ")} is unknown: there are content, filename, type" unless unknown.empty?
 
-      content = value.fetch(:content) {
-        raise ArgumentError, "multipart: #{name.inspect} has no content: give it as content"
-      }
+      raise ArgumentError, "multipart: #{name.inspect} has no content: give it as content" unless value.key?(:content)
+
+      content = value[:content]
       unless content.respond_to?(:read)
         return [head(name, value[:filename], value[:type]),
                 RequestBuilder.bytes(RequestBuilder.plain(:multipart, name, content).to_s)]

@@ -175,9 +175,8 @@ module Hecaton
         "before_attempt can change headers alone: use before_request" unless before.same_but_headers?(after)
 
       old, new = [before, after].map { |request| request.headers.group_by(&:first) }
-      (old.keys | new.keys).reject { |name| old[name] == new[name] }.flat_map { |name|
-        new[name]&.flatten(1) || [name, nil]
-      }
+      names = (old.keys | new.keys).reject { |name| old[name] == new[name] }
+      names.flat_map { |name| new[name]&.flatten(1) || [name, nil] }
     end
 
     private

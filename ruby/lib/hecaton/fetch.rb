@@ -40,9 +40,8 @@ module Hecaton
       raise ArgumentError,
         "urls: give a path, or anything with each; not a #{urls.class}" if streamed && !urls.respond_to?(:each)
 
-      arguments = [streamed ? "-" : urls.to_s, "--into", into.to_s, *options.flat_map { |name, value|
-        Fetch.flag(name, value)
-      }]
+      flags = options.flat_map { |name, value| Fetch.flag(name, value) }
+      arguments = [streamed ? "-" : urls.to_s, "--into", into.to_s, *flags]
       arguments.push("--format", "jsonl") if streamed
       arguments << "--quiet" unless progress
       Fetch.work(arguments, streamed ? urls : [], progress)
@@ -85,9 +84,8 @@ module Hecaton
     # The command and its verb.
     def self.command # :nodoc:
       name = ENV.fetch("HECATON_BINARY", "hecaton")
-      folders = name.include?("/") ? [""] : ENV.fetch("PATH", "").split(File::PATH_SEPARATOR).map { |folder|
-        "#{folder}/"
-      }
+      folders = ENV.fetch("PATH", "").split(File::PATH_SEPARATOR).map { |folder| "#{folder}/" }
+      folders = [""] if name.include?("/")
       path = folders.map { |folder| folder + name }.find { |file| File.file?(file) && File.executable?(file) }
       raise Error, "the command #{name} was not found: put it into PATH, or name it in HECATON_BINARY" unless path
 

@@ -102,9 +102,7 @@ module Hecaton
         return enqueue(Request.of(method, url, options), queue)
       end
 
-      push(method, url, options || Request::NOTHING, needs, queue) { |kind, strict, source|
-        Pending.of(kind, strict, source)
-      }
+      push(method, url, options || Request::NOTHING, needs, queue)
     end
 
     def enqueue(request, queue)
@@ -114,7 +112,7 @@ module Hecaton
       token = Token.for(@request_builder.token_source, request)
       return enqueue_with_token(token, request, queue) if token
 
-      push_request(request, queue) { |kind, strict, source| Pending.of(kind, strict, source) }
+      push_request(request, queue)
     end
 
     # Keeps a request, which nobody else has, until the batch waits. Its features are called then.
@@ -164,8 +162,8 @@ module Hecaton
       strict = ResponseBuilder.strict(given[:raise_for_status])
       url = RequestBuilder.with_params(target, given[:params])
       built = @request_builder.build(method, url, given, needs, request, strict)
-      body = built[1]
-      pending = yield kind(method), strict, (body if body.is_a?(BodySource))
+      source = built[1] if built[1].is_a?(BodySource)
+      pending = block_given? ? yield(kind(method), strict, source) : Pending.of(kind(method), strict, source)
       (built[3] ||= {})[:front] = true if Batch.front?(queue)
       (built[3] ||= {})[:attempts] = run if run&.attempts?
       pending.interception = Interception::Run.new(@interceptors, built) if @interceptors

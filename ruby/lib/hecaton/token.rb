@@ -49,10 +49,9 @@ module Hecaton
       new(bearer, named?(given[:headers])) if bearer.respond_to?(:call)
     end
 
-    # Whether headers set Authorization, or forbid it: that takes precedence.
-    def self.named?(headers)
-      !headers.nil? &&
-        RequestBuilder.pairs(:headers, headers).any? { |name, _| Headers.field(name).casecmp?("authorization") }
+    # Whether headers set this field, or forbid it: that takes precedence.
+    def self.named?(headers, field = "authorization")
+      !headers.nil? && RequestBuilder.pairs(:headers, headers).any? { |name, _| Headers.field(name).casecmp?(field) }
     end
 
     # idle: whether the code is not to be called.

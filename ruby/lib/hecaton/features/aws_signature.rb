@@ -84,9 +84,8 @@ class Hecaton::Features
 
     # Names and values in the order of the names.
     def signed(request)
-      named = request.headers.group_by(&:first).transform_values { |lines|
-        lines.map { |_, value| value.strip.gsub(/ +/, " ") }.join(",")
-      }
+      fields = request.headers.map { |name, value| [name, value.strip.gsub(/ +/, " ")] }
+      named = fields.group_by(&:first).transform_values { |lines| lines.map(&:last).join(",") }
       host = named["host"] || Origins.host(request)
       chosen = named.select { |name, _|
         name == "content-type" || name.start_with?("x-amz-") || @headers.include?(name)

@@ -153,9 +153,7 @@ class Hecaton::Features
       return false if entry.nil? || request.in_parts? ||
                       %w[must-revalidate no-cache].any? { |name| entry.directives.key?(name) }
 
-      most = [state.directives["stale-if-error"], entry.directives["stale-if-error"]].compact.map { |value|
-        Directives.seconds(value)
-      }
+      most = [state, entry].filter_map { |each| each.directives["stale-if-error"] }.map(&Directives.method(:seconds))
       entry.age(now) - entry.lifetime <= (most.max || @stale_if_error)
     end
 
@@ -202,9 +200,8 @@ class Hecaton::Features
 
       locations = %w[location content-location].filter_map { |name| outcome.headers[name] }
         .map { |location| absolute(request.url, location) }
-      [request.url, *locations.select { |url| Hecaton::Request.origin_of(url) == request.origin }].each { |url|
-        delete(url)
-      }
+      locations.select! { |url| Hecaton::Request.origin_of(url) == request.origin }
+      [request.url, *locations].each { |url| delete(url) }
       nil
     end
 

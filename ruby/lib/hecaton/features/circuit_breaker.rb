@@ -65,9 +65,7 @@ module Hecaton
       # were refused.
       def stats
         @lock.synchronize do
-          @circuits.transform_values { |circuit|
-            { state: state(circuit), failures: circuit.failures, refused: circuit.refused }
-          }
+          @circuits.transform_values { |circuit| { state: state(circuit), **circuit.to_h.slice(:failures, :refused) } }
         end
       end
 

@@ -21,9 +21,7 @@ class Hecaton::Features::Compression
   # name:: :gzip, :deflate, or :zstd, which needs the gem zstd-ruby.
   # minimum:: bytes from which on a body is compressed.
   def initialize(name = :gzip, minimum: 1024)
-    @coder = CODERS.fetch(name) {
-      raise ArgumentError, "coding is #{name.inspect}: use one of #{CODERS.keys.join(", ")}"
-    }
+    @coder = CODERS[name] or raise ArgumentError, "coding is #{name.inspect}: use one of #{CODERS.keys.join(", ")}"
     unless minimum.is_a?(Integer) && minimum >= 0
       raise ArgumentError, "minimum is #{minimum.inspect}: give a number of bytes"
     end

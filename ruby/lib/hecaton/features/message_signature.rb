@@ -49,9 +49,8 @@ class Hecaton::Features
     def initialize(key:, key_id:, algorithm:, components: COMPONENTS,
       label: "sig1", expires_in: nil, nonce: true, tag: nil,
       clock: Time.method(:now))
-      @sign = ALGORITHMS.fetch(algorithm) {
+      @sign = ALGORITHMS[algorithm] or
         raise ArgumentError, "algorithm is #{algorithm.inspect}: use one of #{ALGORITHMS.keys.join(", ")}"
-      }
       @key = checked_key(key, algorithm)
       @key_id = check(:key_id, key_id, "a String of printable ASCII", TEXT)
       @components = checked_components(components)

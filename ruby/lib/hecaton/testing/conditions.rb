@@ -8,9 +8,8 @@ module Hecaton::Testing
       raise ArgumentError, "a stub has no method: give one such as :get, or :any" if @methods.empty?
 
       @url = url
-      @headers = headers.nil? ? [] : Hecaton::RequestBuilder.pairs(:headers, headers).map { |name, value|
-        [Hecaton::Headers.field(name), value]
-      }
+      fields = Hecaton::RequestBuilder.pairs(:headers, headers.nil? ? {} : headers)
+      @headers = fields.map { |name, value| [Hecaton::Headers.field(name), value] }
       @others = { body: body, json: json, form: form }.compact
       raise ArgumentError, "#{@others.keys.join(", ")} cannot be combined: give one" if @others.size > 1
 

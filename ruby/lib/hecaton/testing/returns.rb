@@ -39,10 +39,7 @@ module Hecaton::Testing
       end
 
       require "json"
-      typed = Hecaton::RequestBuilder.pairs(:headers, headers || {}).any? { |name, _|
-        Hecaton::Headers.field(name).casecmp?("content-type")
-      }
-      headers = [*headers.to_a, ["Content-Type", "application/json"]] unless typed
+      headers = [*headers.to_a, %w[Content-Type application/json]] unless Hecaton::Token.named?(headers, "content-type")
       Hecaton::Response.new(status: status, headers: headers, body: JSON.generate(content[:json]), **facts)
     end
 

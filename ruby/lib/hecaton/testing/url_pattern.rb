@@ -70,9 +70,8 @@ module Hecaton::Testing
 
     def pairs(query)
       Hecaton::RequestBuilder.pairs(:query, query).flat_map do |name, values|
-        (values.is_a?(Array) ? values : [values]).compact.map { |value|
-          [name.to_s, Hecaton::RequestBuilder.plain(:query, name, value).to_s]
-        }
+        values = [values] unless values.is_a?(Array)
+        values.compact.map { |value| [name.to_s, Hecaton::RequestBuilder.plain(:query, name, value).to_s] }
       end
     end
   end

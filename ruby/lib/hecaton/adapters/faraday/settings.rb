@@ -88,9 +88,7 @@ class Faraday::Adapter::Hecaton
 
     # The total timeout of requests without one: at least the sum of the timeouts of their phases.
     def total(request)
-      [TOTAL, [request.open_timeout, request.read_timeout, request.write_timeout].sum { |time|
-        time.is_a?(Numeric) ? time : 0
-      }].max
+      [TOTAL, [request.open_timeout, request.read_timeout, request.write_timeout].grep(Numeric).sum].max
     end
 
     # If the request or the adapter has a total timeout, phases without a limit of their own get none.

@@ -12,12 +12,9 @@ class Hecaton::NetHTTP
       certificate_not_pinned certificate_invalid handshake_refused
     ].freeze
     # How Ruby names an address, which Ruby 3.1 did otherwise.
-    SAID = if Net::HTTP::VERSION.start_with?("0.2.")
-             ->(host, port) { "#{host.include?(":") ? "[#{host}]" : host}:#{port}" }
-           else
-             ->(host, port) { "#{host.inspect} port #{port}" }
-           end
-    private_constant :OPENING, :CUT, :UNVERIFIED, :SAID
+    OF_OLD = ->(host, port) { "#{host.include?(":") ? "[#{host}]" : host}:#{port}" }
+    SAID = Net::HTTP::VERSION.start_with?("0.2.") ? OF_OLD : ->(host, port) { "#{host.inspect} port #{port}" }
+    private_constant :OPENING, :CUT, :UNVERIFIED, :OF_OLD, :SAID
 
     module_function
 

@@ -40,7 +40,6 @@ class Hecaton::Persistent
   def initialize(name: nil, proxy: nil, pool_size: DEFAULT_POOL_SIZE)
     Hecaton::NetHTTP::Settings.check_count(:pool_size, pool_size)
     @name = name
-    @pool_size = pool_size
     @pool = Hecaton::NetHTTP::Clients.new(MOST_CLIENTS) { pool_size }
     @sessions = {}.freeze
     @http_versions = {}
