@@ -2,7 +2,34 @@
 
 use std::fmt::Write;
 
-use super::Escaping;
+/// The use of a template, which decides how values are escaped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Escaping {
+    /// A URL: percent-encoded, but a column that the template begins with is a URL itself.
+    Url,
+    /// A method or a header: as they are; one with a line end or another control character is refused.
+    Header,
+    /// A body: as they are.
+    Text,
+    /// A body of JSON: escaped as inside of a JSON string.
+    Json,
+    /// A body as forms send it: percent-encoded.
+    Form,
+}
+
+impl Escaping {
+    /// The escaping for a body of this type, or, without a type, that looks like this.
+    pub fn of_body(content_type: Option<&str>, template: &str) -> Escaping {
+        let essence = content_type.map(|it| it.split(';').next().unwrap_or_default().trim());
+        match essence.map(str::to_ascii_lowercase).as_deref() {
+            Some(it) if it.ends_with("/json") || it.ends_with("+json") => Escaping::Json,
+            Some("application/x-www-form-urlencoded") => Escaping::Form,
+            Some(_) => Escaping::Text,
+            None if template.trim_start().starts_with(['{', '[']) => Escaping::Json,
+            None => Escaping::Text,
+        }
+    }
+}
 
 /// Appends the value, or says why it is not allowed there.
 pub(super) fn value(

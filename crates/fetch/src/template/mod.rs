@@ -4,64 +4,19 @@
 //! Values are escaped for their context, so that no value can become more than a value: `escape` does that, and `place`
 //! refuses values that mean something else where they stand. `{{sku}}` is the text `{sku}`; any other brace is itself.
 
-use crate::record::{Columns, listed};
-
 mod escape;
 mod parse;
 mod place;
 
-/// The use of a template, which decides how values are escaped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Escaping {
-    /// A URL: percent-encoded, but a column that the template begins with is a URL itself.
-    Url,
-    /// A method or a header: as they are; one with a line end or another control character is refused.
-    Header,
-    /// A body: as they are.
-    Text,
-    /// A body of JSON: escaped as inside of a JSON string.
-    Json,
-    /// A body as forms send it: percent-encoded.
-    Form,
-}
-
-impl Escaping {
-    /// The escaping for a body of this type, or, without a type, that looks like this.
-    pub fn of_body(content_type: Option<&str>, template: &str) -> Escaping {
-        let essence = content_type.map(|it| it.split(';').next().unwrap_or_default().trim());
-        match essence.map(str::to_ascii_lowercase).as_deref() {
-            Some(it) if it.ends_with("/json") || it.ends_with("+json") => Escaping::Json,
-            Some("application/x-www-form-urlencoded") => Escaping::Form,
-            Some(_) => Escaping::Text,
-            None if template.trim_start().starts_with(['{', '[']) => Escaping::Json,
-            None => Escaping::Text,
-        }
-    }
-}
-
-/// How the value of a column goes into a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manner {
-    /// Escaped: `{name}`.
-    Escaped,
-    /// Escaped, and it may be empty: `{name?}`.
-    Optional,
-    /// As it is: `{+name}`.
-    Raw,
-}
+pub use self::escape::Escaping;
+use self::parse::{Fragment, Manner};
+use crate::record::{Columns, listed};
 
 /// A text with columns in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     escaping: Escaping,
     parts: Vec<Fragment>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Fragment {
-    Text(String),
-    /// A column, and how it goes in.
-    Column(String, Manner),
 }
 
 /// A template that cannot be used.

@@ -1,6 +1,23 @@
 //! The text of a template → its parts.
 
-use super::{Fragment, Manner};
+/// How the value of a column goes into a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// Escaped: `{name}`.
+    Escaped,
+    /// Escaped, and it may be empty: `{name?}`.
+    Optional,
+    /// As it is: `{+name}`.
+    Raw,
+}
+
+/// A part of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fragment {
+    Text(String),
+    /// A column, and how it goes in.
+    Column(String, Manner),
+}
 
 /// Texts and columns in order; no text is empty, and none follows another.
 pub(super) fn parts(template: &str) -> Vec<Fragment> {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
-use super::Manner;
+use super::parse::Manner;
 
 /// Looks at a value in a URL, which is there in this range. A segment of a path that is empty, `.` or `..` names another
 /// resource, and without a host the first segment of the path is the host.
