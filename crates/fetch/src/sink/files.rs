@@ -4,9 +4,11 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::kind;
 use super::names::Names;
 use super::partial::Whole;
-use super::{StoredResponse, kind, shown};
+use super::paths::shown;
+use super::response::StoredResponse;
 use crate::record::Body;
 
 /// Writes `FOLDER/012/345/012345678.html` for the input 12345678.
@@ -100,7 +102,7 @@ impl Files {
         for path in self.written.drain(..) {
             File::open(&path)?.sync_all()?;
             if let Some(folder) = path.parent() {
-                super::sync_folder(folder)?;
+                super::paths::sync_folder(folder)?;
             }
         }
         Ok(())

@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use tar::{EntryType, Header};
 
 use super::partial::Whole;
+use super::paths::{shown, sync_folder};
+use super::response::StoredResponse;
+use super::tar_shards;
 use super::warc::{http_head, info, response_head};
-use super::{StoredResponse, shown, sync_folder, tar_shards};
 use crate::record::Body;
 
 /// Stands in the names of these archives behind the prefix of their attempt.

@@ -4,10 +4,7 @@
 //! on the disk. After a crash, `mend` makes torn archives whole. An archive is never appended to: each attempt begins
 //! a new one under its own name.
 
-use std::fs::File;
 use std::io;
-use std::net::IpAddr;
-use std::path::Path;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -23,7 +20,9 @@ mod mend;
 mod names;
 mod partial;
 mod partials;
+mod paths;
 mod payloads;
+mod response;
 pub mod safe_name;
 mod tar_shards;
 mod warc;
@@ -35,42 +34,9 @@ pub use mend::{cut, keep_some, remove};
 pub use names::keep_named;
 pub use partial::{Partial, Representation, Whole};
 pub use partials::{PARTIAL, Partials};
+pub use response::StoredResponse;
 pub use tar_shards::TarShards;
 pub use warc::Warc;
-
-/// A response whose body is to be stored.
-#[derive(Clone, Copy, Debug)]
-pub struct StoredResponse<'a> {
-    /// The number of the input.
-    pub number: u64,
-    /// The name that the file of its body is to have, if the job gives names.
-    pub name: Option<&'a str>,
-    /// The URL of the response.
-    pub url: &'a str,
-    /// Its status.
-    pub status: u16,
-    /// The words behind the status.
-    pub reason: &'a str,
-    /// Its headers in their order, as they came.
-    pub headers: &'a [(&'a str, &'a [u8])],
-    /// Whether the body was decoded from what `Content-Encoding` says.
-    pub decoded: bool,
-    /// The address that it came from, if that is the server's.
-    pub ip: Option<IpAddr>,
-    /// When the request began, as RFC 3339 has it, in UTC.
-    pub at: &'a str,
-    /// The body.
-    pub body: &'a [u8],
-}
-
-impl StoredResponse<'_> {
-    /// The value of a header that is text, by its name in lower case.
-    fn header(&self, name: &str) -> Option<&str> {
-        let mut headers = self.headers.iter();
-        let (_, value) = headers.find(|(known, _)| known.eq_ignore_ascii_case(name))?;
-        std::str::from_utf8(value).ok()
-    }
-}
 
 /// Where bodies go.
 pub enum Sink {
@@ -181,25 +147,6 @@ fn inline(body: &[u8], most: usize) -> Body {
             cut: cut.len() < body.len(),
         },
     }
-}
-
-/// A path as records have it: from the job's folder, with slashes.
-fn shown(folder: &str, name: &str) -> String {
-    match folder {
-        "" => name.to_owned(),
-        folder => format!("{folder}/{name}"),
-    }
-}
-
-/// Creates an archive for appending. If another worker mended it meanwhile, late writes go behind its end and leave
-/// no hole.
-fn create(path: &Path) -> io::Result<File> {
-    File::options().append(true).create_new(true).open(path)
-}
-
-/// Comes back when the names in this folder are on the disk.
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use tar::{Builder, EntryType, Header};
 
-use super::{StoredResponse, create, kind, shown, sync_folder};
+use super::kind;
+use super::paths::{create, shown, sync_folder};
+use super::response::StoredResponse;
 use crate::record::Body;
 
 /// How many responses a shard has before the next one is begun.

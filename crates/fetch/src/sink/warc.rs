@@ -8,8 +8,9 @@ use hecaton::hexadecimal;
 use ring::digest::{Context, Digest, SHA256};
 
 use super::gzip::Members;
+use super::paths::{create, shown, sync_folder};
 use super::payloads::{Payloads, Stored};
-use super::{StoredResponse, create, shown, sync_folder};
+use super::response::StoredResponse;
 use crate::record::Body;
 
 /// How long a file gets, in bytes, before the next one is begun.
