@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use super::from_text::split_header;
+use super::hosts::{HostSettings, Hosts};
+use super::rate::Rate;
 use super::secret::{is_bare, may_be_secret};
-use super::{HostSettings, Hosts, Job, Pace, Rate};
+use super::{Job, Pace};
 use crate::error::{Error, Result};
 
 /// The longest time that a host may be let alone.
@@ -132,22 +135,6 @@ fn check_proxies(proxies: &[String]) -> Result<()> {
         )),
         false => Ok(()),
     }
-}
-
-/// Name and value of `Name: value`.
-///
-/// # Errors
-/// When there is no colon.
-pub fn split_header(header: &str) -> Result<(&str, &str)> {
-    let split = header
-        .split_once(':')
-        .filter(|(name, _)| !name.trim().is_empty());
-    let (name, value) = split.ok_or_else(|| {
-        Error::usage(format!(
-            "the header {header:?} has no name: write 'Name: value'"
-        ))
-    })?;
-    Ok((name.trim(), value.trim()))
 }
 
 fn check_pace(pace: &Pace) -> Result<()> {

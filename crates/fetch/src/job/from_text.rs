@@ -1,11 +1,12 @@
-//! Settings as a person writes them, for options of the command.
+//! Settings as a person writes them, in options of the command and in files.
 
 use std::fs::File;
 use std::io::Read;
-use std::str::FromStr;
 use std::time::Duration;
 
-use super::{BodyStorage, Reach, TableFormat};
+use serde::de::DeserializeOwned;
+
+use crate::error::Error;
 
 /// A duration as a person writes it.
 ///
@@ -48,41 +49,29 @@ pub(super) fn body(text: &str) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| format!("{path} is not UTF-8, and a body is text"))
 }
 
-impl FromStr for BodyStorage {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<BodyStorage, String> {
-        Ok(match text {
-            "none" => BodyStorage::None,
-            "inline" => BodyStorage::Inline,
-            "files" => BodyStorage::Files,
-            "warc" => BodyStorage::Warc,
-            "tar" => BodyStorage::Tar,
-            _ => return Err("use none, inline, files, warc or tar".into()),
-        })
-    }
+/// Name and value of `Name: value`.
+///
+/// # Errors
+/// When there is no colon.
+pub fn split_header(header: &str) -> Result<(&str, &str), Error> {
+    let split = header
+        .split_once(':')
+        .filter(|(name, _)| !name.trim().is_empty());
+    let (name, value) = split.ok_or_else(|| {
+        Error::usage(format!(
+            "the header {header:?} has no name: write 'Name: value'"
+        ))
+    })?;
+    Ok((name.trim(), value.trim()))
 }
 
-impl FromStr for TableFormat {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<TableFormat, String> {
-        let forms = [TableFormat::Csv, TableFormat::Parquet];
-        let form = forms.into_iter().find(|form| form.name() == text);
-        let form = form.ok_or("use csv or parquet")?;
-        form.check().map_err(|error| error.to_string())?;
-        Ok(form)
-    }
-}
-
-impl FromStr for Reach {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Reach, String> {
-        match text {
-            "site" => Ok(Reach::Site),
-            "any" => Ok(Reach::Any),
-            _ => Err("use site or any".into()),
-        }
-    }
+/// Reads TOML. The error names the file and the line.
+pub(super) fn parse<T: DeserializeOwned>(text: &str, name: &str) -> Result<T, Error> {
+    toml::from_str(text).map_err(|error| {
+        let before = error.span().map(|span| &text[..span.start]);
+        let line = before.map(|before| before.matches('\n').count() + 1);
+        let line = line.map(|line| format!(" line {line}:"));
+        let line = line.unwrap_or_default();
+        Error::usage(format!("{name}:{line} {}", error.message()))
+    })
 }

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::write::parse;
-use super::{Rate, bytes};
+use super::bytes;
+use super::from_text::parse;
+use super::rate::Rate;
 use crate::error::{Result, at};
 
 /// The settings of each host, by its name.

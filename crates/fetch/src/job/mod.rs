@@ -6,6 +6,7 @@
 
 mod bytes;
 mod check;
+mod choices;
 mod from_text;
 mod hosts;
 mod min_speed;
@@ -21,15 +22,14 @@ use clap::{ArgAction, Args};
 use serde::{Deserialize, Serialize};
 
 pub use self::bytes::bytes;
-pub use self::check::split_header;
+pub use self::choices::{BodyStorage, Reach, TableFormat};
 use self::from_text::body;
-pub use self::from_text::duration;
+pub use self::from_text::{duration, split_header};
 pub use self::hosts::{HostSettings, Hosts, read as read_hosts};
 pub use self::min_speed::MinSpeed;
 pub use self::rate::Rate;
 pub use self::secret::reveal;
 pub use self::stop_after::StopAfter;
-use crate::error::{Error, Result};
 
 const PACE: &str = "Pace";
 const NETWORK: &str = "Network";
@@ -207,56 +207,6 @@ impl Default for ResultSettings {
     }
 }
 
-/// The format of a table of all records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TableFormat {
-    /// CSV.
-    Csv,
-    /// Parquet.
-    Parquet,
-}
-
-impl TableFormat {
-    /// Its name, which is also what its files end with.
-    pub fn name(self) -> &'static str {
-        match self {
-            TableFormat::Csv => "csv",
-            TableFormat::Parquet => "parquet",
-        }
-    }
-
-    /// Refuses what this build cannot write.
-    ///
-    /// # Errors
-    /// How to get a build that can.
-    pub fn check(self) -> Result<()> {
-        match self {
-            TableFormat::Parquet if cfg!(not(feature = "parquet")) => Err(Error::usage(
-                "this build cannot write Parquet: run `bin/setup fetch`, or build with `--features parquet`; CSV needs neither",
-            )),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Where bodies go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum BodyStorage {
-    /// Nowhere.
-    #[default]
-    None,
-    /// Into the records.
-    Inline,
-    /// A file each.
-    Files,
-    /// WARC files.
-    Warc,
-    /// tar files, as WebDataset has them.
-    Tar,
-}
-
 /// How much at once, and how often again.
 #[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -350,17 +300,6 @@ impl Default for Pace {
             max_crawl_delay: Duration::from_secs(60),
         }
     }
-}
-
-/// Where redirects are followed to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Reach {
-    /// Hosts of the same site: the same name with and without `www.`, on the same port.
-    #[default]
-    Site,
-    /// Any host.
-    Any,
 }
 
 /// How connections are made: settings of the engine, by their names there.

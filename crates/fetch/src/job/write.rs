@@ -2,24 +2,13 @@
 
 use std::path::Path;
 
-use serde::de::DeserializeOwned;
-
-use super::{HostSettings, Job};
+use super::Job;
+use super::from_text::parse;
+use super::hosts::HostSettings;
 use crate::error::{Error, Result, at};
 
 /// The halves of a job that a folder keeps for good.
 const KEPT: [&str; 3] = ["input", "request", "results"];
-
-/// Reads TOML. The error names the file and the line.
-pub(super) fn parse<T: DeserializeOwned>(text: &str, name: &str) -> Result<T> {
-    toml::from_str(text).map_err(|error| {
-        let before = error.span().map(|span| &text[..span.start]);
-        let line = before.map(|before| before.matches('\n').count() + 1);
-        let line = line.map(|line| format!(" line {line}:"));
-        let line = line.unwrap_or_default();
-        Error::usage(format!("{name}:{line} {}", error.message()))
-    })
-}
 
 impl Job {
     /// The TOML of a job file, all settings and defaults in it.
