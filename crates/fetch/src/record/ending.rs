@@ -6,7 +6,10 @@ use std::time::Duration;
 use hecaton::{Attempt, Response};
 use serde_json::{Map, Value};
 
-use super::{Body, Cell, Columns, Outcome, Validators, Way};
+use super::cell::Cell;
+use super::columns::Columns;
+use super::fields::{Body, Validators, Way};
+use super::outcome::Outcome;
 
 /// An error, as it is recorded.
 #[derive(Clone)]

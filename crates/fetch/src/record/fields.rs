@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::cell::Kind::{Bool, Choice, Integer, Number, Text, Time};
 use super::cell::{Cell, Kind};
+use super::columns::Columns;
 use super::ending::Ending;
+use super::outcome::Outcome;
 use super::write::{Line, columns, headers, json};
-use super::{Columns, Outcome};
 
 /// A field of a record.
 pub struct Field {

@@ -3,8 +3,9 @@
 
 use serde::Serialize;
 
+use super::cell::Cell;
+use super::ending::{Ending, header};
 use super::fields::{FIELDS, Name, Written};
-use super::{Cell, Ending, header};
 
 /// A line that is being written, at one of its fields.
 pub struct Line<'a> {
