@@ -8,15 +8,16 @@ use std::path::Path;
 
 use roaring::RoaringTreemap;
 
+use super::entry::Content;
 use super::folder::Folder;
 use super::inputs::InputFile;
 use super::make::{Before, PlanLimits, Routing, Sorter, write_indexes};
 use super::only_new::OnlyNew;
+use super::plan_file::{Plan, write_repeats};
 use super::repeats::Repeats;
 use super::requests::{Run, are_there, search};
 use super::sources::Identity;
 use super::spool::Spool;
-use super::{Content, Plan, write_repeats};
 use crate::error::{Error, Result, at};
 use crate::input::Entry;
 

@@ -6,11 +6,11 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::Plan;
 use super::entry::{Planned, write_planned};
 use super::folder::Folder;
 use super::inputs::InputFile;
 use super::make::{Routing, in_words};
+use super::plan_file::Plan;
 use super::repeats::Repeats;
 use super::requests::{Run, repeated};
 use super::spool::Spool;

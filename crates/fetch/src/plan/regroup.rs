@@ -3,9 +3,10 @@
 
 use super::entry::{Planned, write_planned};
 use super::folder::Folder;
-use super::make::{Before, HostCounts, PlanLimits, Routed, write_indexes};
+use super::groups::{HostCounts, Routed};
+use super::make::{Before, PlanLimits, write_indexes};
+use super::plan_file::{Plan, VERSION};
 use super::spool::Spool;
-use super::{Plan, VERSION};
 use crate::error::{Result, at};
 
 /// Takes an input and where it goes now.
