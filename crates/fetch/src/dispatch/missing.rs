@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Enqueued, WorkerOptions, check};
+use super::verbs::{Enqueued, WorkerOptions, check};
 use crate::error::Result;
 use crate::run::{Running, Summary};
 use crate::start::Started;

@@ -6,8 +6,8 @@ use async_nats::ConnectOptions;
 use async_nats::jetstream::{self, context::PublishErrorKind};
 use uuid::Uuid;
 
-use super::Enqueued;
-use super::server::{Queue, connect, innermost, shown};
+use super::server::{Queue, connect, innermost, runtime, shown};
+use crate::dispatch::verbs::Enqueued;
 use crate::error::{Error, Result};
 use crate::start::Started;
 
@@ -27,8 +27,7 @@ pub fn enqueue(started: &Started, url: &str, lease: Duration) -> Result<Enqueued
             "a lease of less than a second is over before it can be renewed: use 30s",
         ));
     }
-    let runtime = super::runtime()?;
-    runtime.block_on(publish_all(started, url, lease))
+    runtime()?.block_on(publish_all(started, url, lease))
 }
 
 async fn publish_all(started: &Started, url: &str, lease: Duration) -> Result<Enqueued> {

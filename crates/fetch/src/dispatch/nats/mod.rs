@@ -22,13 +22,3 @@ mod worker;
 
 pub use self::enqueue::enqueue;
 pub use self::worker::run_worker;
-use super::{Enqueued, WorkerOptions};
-use crate::error::{Error, Result};
-
-/// The runtime of the NATS client. It has a thread of its own, beside the engine.
-fn runtime() -> Result<tokio::runtime::Runtime> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    runtime.map_err(|error| Error::failed(format!("cannot start: {error}")))
-}

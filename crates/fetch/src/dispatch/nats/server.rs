@@ -21,6 +21,14 @@ const DUPLICATES: Duration = Duration::from_secs(120);
 /// How to start a server and name it, for messages.
 const HOW: &str = "`nats-server -js -sd FOLDER` starts one (Debian: apt install nats-server, or bin/setup fetch), and --nats names it, as nats://127.0.0.1:4222";
 
+/// The runtime of the NATS client. It has a thread of its own, beside the engine.
+pub fn runtime() -> Result<tokio::runtime::Runtime> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.map_err(|error| Error::failed(format!("cannot start: {error}")))
+}
+
 /// The URL of a server without its user and password, for messages.
 pub fn shown(url: &str) -> String {
     match url.rsplit_once('@') {

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::WorkerOptions;
 use super::lease::Times;
 use super::leased::{Board, LeasedParts, Notice};
-use super::server::shown;
+use super::server::{runtime, shown};
 use super::session::{Session, Topic};
+use crate::dispatch::verbs::WorkerOptions;
 use crate::error::{Error, Result};
 use crate::run::{Running, Summary, Work, run_supplied};
 use crate::start::Started;
@@ -82,7 +82,7 @@ fn run_session(
     mut notices: UnboundedReceiver<Notice>,
     begun: &Sender<Result<()>>,
 ) {
-    let runtime = match super::runtime() {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return drop(begun.send(Err(error))),
     };
