@@ -26,7 +26,6 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 
 pub use self::notes::Notes;
-pub use self::rounds::Round;
 pub use self::scratch::Scratch;
 use crate::error::{Error, Result, at};
 use crate::job::{BodyStorage, Job, Reach};
@@ -66,6 +65,16 @@ struct State {
     has_files: bool,
     /// The parts whose inputs are here.
     inputs: HashSet<u32>,
+}
+
+/// A round, and the job's records that it was chosen from.
+pub struct Round {
+    /// The round as a job.
+    pub remote: Arc<Remote>,
+    /// The job, as it is done in this round.
+    pub job: Job,
+    /// Whether it was there before.
+    pub is_resumed: bool,
 }
 
 /// The URL of a job that is in object storage; none for a folder.

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::changes::Change;
-use super::{PLAN, Remote, Scratch, result_of};
+use super::scratch::Scratch;
+use super::{PLAN, Remote, Round, home_of_plan, result_of};
 use crate::again::{self, Choice, Chosen};
 use crate::error::{Error, Result, at};
 use crate::job::Job;
@@ -54,16 +55,6 @@ pub(super) fn within(folder: &Folder, round: u32) -> Folder {
 
 fn done_of(round: u32) -> String {
     format!("{}/done", home_of_round(round))
-}
-
-/// A round, and the job's records that it was chosen from.
-pub struct Round {
-    /// The round as a job.
-    pub remote: Arc<Remote>,
-    /// The job, as it is done in this round.
-    pub job: Job,
-    /// Whether it was there before.
-    pub is_resumed: bool,
 }
 
 impl Remote {
@@ -219,7 +210,7 @@ impl Remote {
 
     /// Makes a round known that was chosen.
     fn publish(&self, remote: &Remote, number: u32, round: &Started) -> Result<()> {
-        let home = super::home_of_plan(&round.plan);
+        let home = home_of_plan(&round.plan);
         remote.upload_plan(round, &home)?;
         let change = Change::beginning(&round.folder, &home, number, self)?;
         if !self.create_change(&change)? {
