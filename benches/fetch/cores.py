@@ -3,7 +3,7 @@
 
 Usage: benches/fetch/cores.py
 The parts are those that `hecaton fetch plan` makes of a list of a tenth of the size, with parts of a tenth of the size.
-Each thread takes the next part when it may, as `run/threads.rs` does: at most 32 parts are open, and each thread has
+Each thread takes the next part when it may, as `run/shared.rs` says: at most 32 parts are open, and each thread has
 its share of them. A thread has a core of its own. The figures of a part are those of `COST`.
 """
 

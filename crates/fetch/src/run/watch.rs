@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::hosts::HostView;
+use super::shared::Options;
 use super::supply::worker_name;
-use super::threads::Options;
 use super::view::{Observer, PartView, Snapshot};
 use crate::plan::{Folder, Plan, replace};
 use crate::segment::Tally;

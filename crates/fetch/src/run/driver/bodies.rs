@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use hecaton::{InParts, Outcome, Part, Request, Response};
 
 use super::Driver;
-use super::closing::unless_taken_over;
 use super::receiving::{Destination, Over, Receiving, Room, State};
+use super::taken_over::unless_taken_over;
 use crate::error::{Result, at};
 use crate::job::{Job, MinSpeed, split_header};
 use crate::run::batches::Batches;

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::Driver;
-use crate::error::{Result, at};
+use super::taken_over::{is_taken_over, unless_taken_over};
+use crate::error::Result;
 use crate::finalize::finalize;
 use crate::plan::Folder;
 use crate::run::part::OpenPart;
@@ -131,27 +132,6 @@ impl Driver<'_> {
     }
 }
 
-/// Whether another worker has begun a part after this attempt, or done it: then no later attempt may be left to see.
-fn is_taken_over(folder: &Folder, part: u32, attempt: u32) -> bool {
-    folder.attempt(part, attempt + 1).exists() || folder.is_done(part)
-}
-
-/// The result of work on the files of an attempt. None if it failed and another worker has begun or done the part: the
-/// files may have been taken over or removed, and this worker leaves the part.
-pub(super) fn unless_taken_over<T>(
-    folder: &Folder,
-    part: u32,
-    attempt: u32,
-    came: std::io::Result<T>,
-) -> Result<Option<T>> {
-    match came {
-        Err(_) if is_taken_over(folder, part, attempt) => Ok(None),
-        came => came
-            .map(Some)
-            .map_err(at("write bodies below", folder.path())),
-    }
-}
-
 /// Finalizes a part and commits it; false if another worker was first.
 fn finish(
     folder: &Folder,
@@ -181,22 +161,4 @@ fn finish(
         false => drop(std::fs::remove_file(&draft_results)),
     }
     Ok(is_ours)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_body_that_cannot_be_written_ends_the_run_unless_another_worker_has_the_part() {
-        let home = tempfile::tempdir().unwrap();
-        let folder = Folder::at(home.path());
-        let gone = || Err::<(), _>(std::io::ErrorKind::NotFound.into());
-        assert!(unless_taken_over(&folder, 3, 1, gone()).is_err());
-        std::fs::create_dir_all(folder.attempt(3, 2)).unwrap();
-        assert_eq!(unless_taken_over(&folder, 3, 1, gone()).unwrap(), None);
-        assert!(unless_taken_over(&folder, 3, 2, gone()).is_err());
-        std::fs::write(folder.commit(3), "").unwrap();
-        assert_eq!(unless_taken_over(&folder, 3, 2, gone()).unwrap(), None);
-    }
 }

@@ -2,7 +2,7 @@
 
 use hecaton::Request;
 
-use super::Flight;
+use super::flights::Flight;
 use crate::job::{Job, split_header};
 use crate::plan::Version;
 

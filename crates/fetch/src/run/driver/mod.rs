@@ -4,7 +4,7 @@
 //! - `sending`: the next requests; `ending`: what follows their outcomes; `settling`: their records
 //! - `bodies` and `receiving`: large bodies
 //! - `conditional`: responses that may be unchanged; `next_page`: further pages; `robots`: robots.txt
-//! - `closing`: parts that end; `reporting`: progress
+//! - `closing`: parts that end; `taken_over`: those that another worker has; `reporting`: progress
 
 mod bodies;
 mod closing;
@@ -18,6 +18,7 @@ mod robots;
 mod sending;
 mod settling;
 mod speed;
+mod taken_over;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,8 +36,8 @@ use super::keep::Keeper;
 use super::line::RecordWriter;
 use super::pages::Paging;
 use super::part::OpenPart;
+use super::shared::{Shared, Work};
 use super::slots::ThreadSlots;
-use super::threads::{Shared, Work};
 use super::watch::News;
 use crate::error::{Error, Result};
 use crate::job::Job;

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use hecaton::Redirect;
 
-use super::closing::unless_taken_over;
+use super::taken_over::unless_taken_over;
 use super::{Driver, Flight};
 use crate::error::Result;
 use crate::plan::Way;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::Pending;
+use super::pending::Pending;
 use crate::error::Result;
 use crate::plan::{Extent, InputFile, Planned};
 use crate::run::cursor::Cursor;
