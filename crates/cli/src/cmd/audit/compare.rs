@@ -4,9 +4,11 @@ use std::io::{Write, stdout};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use hecaton_audit::case::Verdict;
 use hecaton_audit::report::{Change, Direction, changes, verdicts};
 use hecaton_lab::ledger::run_text;
 
+use crate::cmd::session::plural;
 use crate::ending::Unexpected;
 
 /// Prints what differs, and fails if something is worse and `--fail-if-worse` is set.
@@ -25,14 +27,14 @@ pub fn run(before: &Path, after: &Path, fail_if_worse: bool) -> Result<()> {
         direction,
     } in &changes
     {
-        let (before, after) = (super::word(*before), super::word(*after));
+        let (before, after) = (word(*before), word(*after));
         writeln!(out, "{direction:<6}  {client}  {case}: {before} → {after}")?;
     }
     let counted = |direction, word: &str| {
         let all = changes
             .iter()
             .filter(|change| change.direction == direction);
-        super::counted(all.count(), "is", "are", word)
+        counted(all.count(), "is", "are", word)
     };
     let worse = counted(Direction::Worse, "worse");
     let better = counted(Direction::Better, "better");
@@ -46,4 +48,15 @@ pub fn run(before: &Path, after: &Path, fail_if_worse: bool) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// So many verdicts, as in `1 verdict is worse`; none for 0.
+pub fn counted(number: usize, one: &str, several: &str, rest: &str) -> Option<String> {
+    let verb = if number == 1 { one } else { several };
+    (number > 0).then(|| format!("{} {verb} {rest}", plural(number, "verdict")))
+}
+
+/// The word for a verdict in a comparison.
+fn word(verdict: Option<Verdict>) -> String {
+    verdict.map_or_else(|| "not run".into(), |verdict| verdict.to_string())
 }

@@ -11,6 +11,7 @@ use hecaton_lab::run::receipt;
 
 use crate::ending::Unexpected;
 
+use super::compare::counted;
 use super::{Arguments, Format, Subjects, usage, wrong};
 
 /// A file, and its expectations.
@@ -106,7 +107,7 @@ pub fn differences(expected: &[Expected<'_>], audited: &[Audited]) -> Result<()>
         }
         wrong.extend(differences);
     }
-    match super::counted(
+    match counted(
         wrong.len(),
         "differs",
         "differ",

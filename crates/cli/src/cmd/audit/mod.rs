@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use hecaton_audit::case::{Case, Catalogue, Verdict};
+use hecaton_audit::case::{Case, Catalogue};
 use hecaton_audit::clients::Client;
 use hecaton_audit::report::{
     Audited, Expectations, Fingerprint, Library, csv, html, junit, markdown, published,
@@ -20,8 +20,6 @@ use hecaton_audit::report::{
 use hecaton_audit::run::RUNS;
 use hecaton_audit::subject::Subject;
 use hecaton_lab::spec::{Catalogue as Drivers, Manifest, Project, Usage, did_you_mean};
-
-use super::session::plural;
 
 /// Shows how a client behaves with broken servers: what it sends, repeats, accepts and leaks, by the server's log.
 ///
@@ -371,15 +369,4 @@ fn write(folder: &Path, audited: &[Audited], expectations: &[&Expectations]) -> 
 fn home(folder: &Path) -> Option<String> {
     let index = folder.join("../index.html");
     index.is_file().then(|| "../index.html".to_owned())
-}
-
-/// So many verdicts, as in `1 verdict is worse`; none for 0.
-fn counted(number: usize, one: &str, several: &str, rest: &str) -> Option<String> {
-    let verb = if number == 1 { one } else { several };
-    (number > 0).then(|| format!("{} {verb} {rest}", plural(number, "verdict")))
-}
-
-/// The word for a verdict in a comparison.
-fn word(verdict: Option<Verdict>) -> String {
-    verdict.map_or_else(|| "not run".into(), |verdict| verdict.to_string())
 }
