@@ -6,6 +6,9 @@ module Hecaton
     # What makes the outcomes of these requests.
     attr_reader :response_builder
 
+    # What receives the outcomes of these requests, for adapters: the batch itself does not call it.
+    attr_accessor :receiver
+
     # Calls the features of a request, and then hands the request to the engine. Returns
     # the outcome if there is one already. A feature may abort the batch.
     def start_deferred(pending, queue, pieces)

@@ -26,7 +26,7 @@ module Hecaton
     def outcome(status, record, rest, strict)
       return rest.is_a?(Response) ? rest : Error.from_engine(record, rest) unless status
 
-      response = Response.from_engine(status, record, rest)
+      response = Response.allocate.load_engine(status, record, rest)
       status >= 400 && error?(status, strict) ? StatusError.new(response) : response
     end
 

@@ -31,11 +31,8 @@ class Hecaton::Typhoeus::Request
       # Array of the blocks that on_progress was given.
       def listening_to_progress = @on_progress || NONE
 
-      # For requests: adds those of the end of all requests to a list.
-      def list_end(calls)
-        calls.concat(@on_complete) if @on_complete
-        calls.concat(@on_progress) if @on_progress
-      end
+      # For requests: Array of the blocks that are called at the end of all requests, however they end.
+      def called_at_end = [*@on_complete, *@on_progress]
 
       # For requests: adds on_success or on_failure.
       def list_verdict(calls, response)
@@ -70,20 +67,21 @@ class Hecaton::Typhoeus::Request
     # comes before a callback is counted, or in it.
     def call_back(calls = @calls)
       response = @response
-      while (callback = calls[at = calls[0] + 1])
-        response.handled_response = (calls[0] = at) && callback.call(response)
+      at = -1
+      while (at += 1) < calls.size
+        callback = calls[at] or next
+        response.handled_response = (calls[at] = nil) || callback.call(response)
       end
     end
 
     private
 
-    # How many were begun, and the callbacks that are there: none that they add.
+    # The callbacks that are there, and none that they add. One that was begun is nil from then on.
     def list_callbacks
-      list = [0]
-      for_all = Hecaton::Typhoeus unless FOR_ALL.empty?
-      for_all&.list_end(list)
-      list.concat(@on_complete) if @on_complete
+      list = [*@on_complete]
       list.concat(@on_progress) if @on_progress
+      for_all = Hecaton::Typhoeus unless FOR_ALL.empty?
+      list = for_all.called_at_end + list if for_all
       if (response = @response)
         for_all&.list_verdict(list, response)
         list_verdict(list, response) if @on_success || @on_failure

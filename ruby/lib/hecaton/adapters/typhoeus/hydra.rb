@@ -12,17 +12,23 @@ module Hecaton::Typhoeus
     # The hydra of this thread.
     def self.hydra = Thread.current[:typhoeus_hydra] ||= new
 
-    # Integer: how many requests are under way at once, also while it runs; nil is no limit. A lower one lets those
-    # under way end.
-    attr_accessor :max_concurrency
+    # Integer: how many requests are under way at once; nil is no limit.
+    attr_reader :max_concurrency
+
+    # Changes that, also while it runs. A lower one lets those under way end.
+    def max_concurrency=(most)
+      @max_concurrency = most
+      @limit = [most, @most_connections].compact.min || Float::INFINITY
+    end
 
     # max_concurrency:: default 200. Whatever Integer() takes.
     # max_total_connections:: the limit of connections, and so of requests under way, too.
     # pipelining::, maxconnects:: have no effect.
     def initialize(options = {})
       options = options.transform_keys(&:to_sym)
-      @max_concurrency = Integer(options.fetch(:max_concurrency, 200))
+      most = Integer(options.fetch(:max_concurrency, 200))
       options.each { |name, value| take(name, value) }
+      self.max_concurrency = most
       @transfers = Transfers.new(self)
       @queued_requests = []
       @running = Mutex.new # Held by the fiber that runs it, and let go of if that thread ends or is a parent's.
@@ -72,12 +78,12 @@ module Hecaton::Typhoeus
       queue = @queued_requests
       return if queue.empty?
 
-      @taken << queue.first.unanswered # Before it leaves the queue. An interrupt finds it in one of the two.
+      @taken << queue[0].unanswered # Before it leaves the queue. An interrupt finds it in one of the two.
       start(queue.shift)
     end
 
     # Starts as many of the queue as max_concurrency allows.
-    def dequeue_many = (dequeue until @queued_requests.empty? || full?)
+    def dequeue_many = (dequeue until @queued_requests.empty? || @transfers.size >= @limit)
 
     # Starts a request now, queue and limit notwithstanding, or ends it without the network. It continues in `run`.
     def add(request)
@@ -87,7 +93,7 @@ module Hecaton::Typhoeus
 
     # For Transfers: the batch has this request, or it has ended. One that is still in the queue after an interrupt is
     # here twice.
-    def started(request) = (@taken.pop while @taken.last.equal?(request))
+    def started(request) = @taken.delete(request)
 
     # For Layers: a request has ended without the network, so the first of the queue starts instead. In a
     # loop, for that may end so, too.
@@ -153,11 +159,6 @@ module Hecaton::Typhoeus
         end
       else Refusals.option(name)
       end
-    end
-
-    def full?
-      size = @transfers.size
-      (@max_concurrency && size >= @max_concurrency) || (@most_connections && size >= @most_connections)
     end
 
     # Where a callback has set max_concurrency to 0: each that ends starts the next, as in the original. Whether there

@@ -152,8 +152,11 @@ module Hecaton::Typhoeus
 
     # For Hydra: takes the response of an outcome, by the plan, and returns the list for call_back.
     def take_outcome(outcome)
-      return take(Response.allocate.load(outcome, nil, nil, nil)) if @plan.plain && !@in_parts
-
+      if @plan.plain && !@in_parts
+        self.response = response = Response.allocate.load(outcome, nil, nil, nil)
+        response.request = self
+        return list_callbacks
+      end
       @plan.finish if @plan.cookies
       take(@in_parts ? @in_parts.response(outcome) : Exchange.response(@plan, outcome))
     end

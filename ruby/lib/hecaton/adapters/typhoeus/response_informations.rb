@@ -26,7 +26,7 @@ module Hecaton::Typhoeus
       def response_code
         return (@options[:response_code] || @options[:code]).to_i if @options
 
-        @own_status || (@outcome.is_a?(Hecaton::Error) ? Facts.status(@outcome) : @outcome.status)
+        @own_status || @outcome.status || Facts.status(@outcome)
       end
       alias code response_code
 

@@ -144,15 +144,17 @@ module Hecaton::Typhoeus
       # The way of this client's requests into the batch, which belongs to the client of its first request.
       def way_of(client)
         @batch ||= Exchange.seen_once { client.send(:new_batch, NO_LIMIT, nil, nil) }
-        @client, @way = client, @batch.way_of(client)
-        @way
+        way = @batch.way_of(client)
+        way.receiver = self
+        @client, @way = client, way
+        way
       end
 
       # Does each step once, also if it is called again.
       def promise(request, pending)
         @sent = pending
         request.in_parts = InParts.new(request, request.plan, @batch, pending) if request.watched? && !pending.in_parts?
-        if pending.instance_of?(Sent) then pending.belong(self, request)
+        if pending.instance_of?(Sent) then pending.callback = request
         elsif !pending.callback? then pending.on_complete { |outcome| deliver(pending, request, outcome) }
         end
         @hydra.started(request)
