@@ -39,7 +39,7 @@ impl Shared {
         let http1 = &mut held.connection.http1;
         let (head, mut incoming) = exchange(http1, request, &self.config, trace).await?;
         trace.attempt().status = Some(head.status);
-        self.pool.heed(&request.origin, &head.fields);
+        self.pool.note_alt_svc(&request.origin, &head.fields);
         let decoder = match head.coded {
             true => decoder(request, &self.config, head.status, &head.fields),
             false => Ok(None),

@@ -1,7 +1,8 @@
 //! Digest authentication (RFC 7616): the header that a request is sent with, and which challenges get a response.
 //!
-//! A challenged request has two attempts: one that ends in 401, and one with the response to the challenge. Both are
-//! listed in the outcome and share the request's deadline. Later requests to that protection space reuse the nonce and
+//! A challenged request has two attempts: one that ends in 401, and one with the response to the challenge. A server
+//! that says that the nonce is stale causes further ones (`MOST_CHALLENGES`). All are listed in the outcome and share
+//! the request's deadline. Later requests to that protection space reuse the nonce and
 //! increment its count. So the server challenges only the first request.
 
 pub(super) mod spaces;

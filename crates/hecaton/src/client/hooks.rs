@@ -75,8 +75,7 @@ pub struct GivenFailure {
     pub detail: String,
 }
 
-/// Decides which requests are sent again, instead of the failures, statuses and methods of [`Retry`](crate::Retry), and
-/// changes attempts before they are made.
+/// Functions of the program that the engine calls for single requests.
 pub trait Hooks: Send + Sync {
     /// The retry predicate: whether the request with this number is sent again after this outcome. Called after each
     /// outcome as long as a try (`max` of the request's retries) and time are left. A [`Streaming`](crate::Streaming)

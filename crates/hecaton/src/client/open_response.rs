@@ -19,7 +19,7 @@ pub(crate) struct OpenResponse {
 /// The body of a response.
 pub(crate) enum Body {
     Whole(Bytes, Trailers),
-    /// A body that is still to be read. Dropping it closes the connection.
+    /// A body that is still to be read. Dropping it closes an HTTP/1.1 connection, or resets the stream.
     Open(Box<BodyReader>),
 }
 

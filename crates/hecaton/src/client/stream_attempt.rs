@@ -36,7 +36,7 @@ impl Shared {
         };
         let (head, mut incoming) = stream.exchange(request, config, trace).await?;
         trace.attempt().status = Some(head.status);
-        self.pool.heed(&request.origin, &head.fields);
+        self.pool.note_alt_svc(&request.origin, &head.fields);
         let decoder =
             decoder(request, config, head.status, &head.fields).map_err(Broken::Failed)?;
         let reading = self.reading_of(order, request, head.status, &head.fields);

@@ -110,10 +110,12 @@ pub enum Ending {
     Status(u16),
     /// A failure, in the phase reached last.
     Failed,
-    /// The request was re-sent on another connection without a retry rule. Either the server certainly did nothing with
-    /// it: the pooled connection was closed before a byte was written, or an HTTP/2 server said so (RFC 9113 §8.7). Or
-    /// the request is idempotent, and its connection ended before a byte of the response
-    /// ([`reconnect`](crate::Config::reconnect)).
+    /// The request was re-sent on another connection without a retry rule, for one of these reasons:
+    ///
+    /// - The server certainly did nothing with it: the pooled connection was closed before a byte was written, or an
+    ///   HTTP/2 or HTTP/3 server said so (RFC 9113 §8.7).
+    /// - A new connection ended before a byte was written ([`reconnect`](crate::Config::reconnect)).
+    /// - The request is idempotent, and its connection ended before a byte of the response (`reconnect`, too).
     Resent,
 }
 

@@ -98,7 +98,9 @@ impl Body {
         }
     }
 
-    /// Makes the body ready to be sent again; false if it can be sent only once, and sending has begun.
+    /// Makes the body ready to be sent again; false if it can be sent only once, and sending has begun. A retry is then
+    /// left out, and its response is the outcome. A redirect and a challenge of digest authentication fail, because
+    /// their response only says where or how to send again.
     pub fn begin_again(&self) -> bool {
         match self {
             Body::Whole(_) => true,

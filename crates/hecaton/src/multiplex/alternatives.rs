@@ -40,9 +40,9 @@ impl Known {
 }
 
 impl Alternatives {
-    /// Heeds the announcement in a response, if there is one. Returns whether the origin can be tried over HTTP/3 now,
+    /// Notes the announcement in a response, if there is one. Returns whether the origin can be tried over HTTP/3 now,
     /// and could not before.
-    pub fn heed(&self, origin: &Arc<Origin>, fields: &[u8], now: Instant) -> bool {
+    pub fn note(&self, origin: &Arc<Origin>, fields: &[u8], now: Instant) -> bool {
         // Without TLS anyone on the way could announce.
         if origin.scheme != Scheme::Https {
             return false;
@@ -104,19 +104,19 @@ mod tests {
         let (all, origin) = (Alternatives::default(), origin("https://host/"));
         let begun = Instant::now();
         let after = |seconds| begun + Duration::from_secs(seconds);
-        assert!(!all.heed(&origin, b"server: s\r\n", begun));
+        assert!(!all.note(&origin, b"server: s\r\n", begun));
         assert_eq!(all.port(&origin, begun), None);
-        assert!(all.heed(&origin, ANNOUNCED, begun));
-        assert!(!all.heed(&origin, ANNOUNCED, begun), "it is known");
+        assert!(all.note(&origin, ANNOUNCED, begun));
+        assert!(!all.note(&origin, ANNOUNCED, begun), "it is known");
         assert_eq!(all.port(&origin, after(59)), Some(8443));
         assert_eq!(all.port(&origin, after(60)), None);
-        assert!(!all.heed(&origin, b"server: s\r\n", after(1)));
+        assert!(!all.note(&origin, b"server: s\r\n", after(1)));
         assert_eq!(
             all.port(&origin, after(2)),
             Some(8443),
             "no field, no change"
         );
-        assert!(!all.heed(&origin, b"alt-svc: clear\r\n", after(3)));
+        assert!(!all.note(&origin, b"alt-svc: clear\r\n", after(3)));
         assert_eq!(all.port(&origin, after(3)), None);
     }
 
@@ -125,10 +125,10 @@ mod tests {
         let (all, origin) = (Alternatives::default(), origin("https://host/"));
         let mut now = Instant::now();
         let long = b"alt-svc: h3=\":8443\"; ma=999999\r\n";
-        assert!(all.heed(&origin, long, now));
+        assert!(all.note(&origin, long, now));
         for minutes in [5, 10, 20] {
             all.failed(&origin, now);
-            assert!(!all.heed(&origin, long, now));
+            assert!(!all.note(&origin, long, now));
             let end = now + Duration::from_secs(60 * minutes);
             assert_eq!(all.port(&origin, end - Duration::from_secs(1)), None);
             assert_eq!(all.port(&origin, end), Some(8443));
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn nothing_is_believed_without_tls() {
         let (all, origin) = (Alternatives::default(), origin("http://host/"));
-        assert!(!all.heed(&origin, ANNOUNCED, Instant::now()));
+        assert!(!all.note(&origin, ANNOUNCED, Instant::now()));
         assert_eq!(all.port(&origin, Instant::now()), None);
     }
 }

@@ -61,13 +61,13 @@ impl Common {
         Some((alternatives, port))
     }
 
-    /// Heeds what the head of a response announces. Returns whether a new connection to the origin may be better than
+    /// Notes the `Alt-Svc` in the head of a response. Returns whether a new connection to the origin may be better than
     /// those that there are.
     #[cfg_attr(not(feature = "http3"), expect(unused_variables))]
-    pub fn heed(&self, origin: &Arc<Origin>, fields: &[u8]) -> bool {
+    pub fn note_alt_svc(&self, origin: &Arc<Origin>, fields: &[u8]) -> bool {
         #[cfg(feature = "http3")]
         if let Some(alternatives) = &self.alternatives {
-            return alternatives.heed(origin, fields, Instant::now());
+            return alternatives.note(origin, fields, Instant::now());
         }
         false
     }

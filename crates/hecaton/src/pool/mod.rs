@@ -121,9 +121,9 @@ impl Pool {
         Ok(Held { connection, permit })
     }
 
-    /// Heeds what the head of a response from `origin` announces.
-    pub fn heed(&self, origin: &Arc<Origin>, fields: &[u8]) {
-        if self.sessions.common.heed(origin, fields) {
+    /// Notes where the head of a response says that `origin` supports HTTP/3 (`Alt-Svc`), if `http` is `Any`.
+    pub fn note_alt_svc(&self, origin: &Arc<Origin>, fields: &[u8]) {
+        if self.sessions.common.note_alt_svc(origin, fields) {
             self.sessions.renew(origin);
         }
     }
