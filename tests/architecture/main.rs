@@ -64,7 +64,7 @@ const CRATES: [Crate; 7] = [
     },
     Crate {
         folder: "crates/audit",
-        flow: "case server subject clients facts run listen report",
+        flow: "case server subject clients facts judge run listen report",
         imports_from: Neighbours::Earlier,
         for_all: "",
         // It uses our client only through a driver, as all others.

@@ -1,7 +1,7 @@
 //! Audits HTTP clients by the log of a server that misbehaves.
 //!
 //! The stages import in one direction: `case` (the data) → `server` (what happens) → `subject` (who is audited, and the
-//! clients of our own) → `facts` → `run` (verdicts) → `report`.
+//! clients of our own) → `facts` → `judge` (one verdict) → `run` → `report`.
 
 pub mod case;
 
@@ -12,6 +12,8 @@ pub mod subject;
 pub mod clients;
 
 pub mod facts;
+
+mod judge;
 
 pub mod run;
 

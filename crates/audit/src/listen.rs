@@ -2,7 +2,8 @@
 
 use crate::case::{Call, Case, Facts, Outcome, Verdict};
 use crate::facts::facts;
-use crate::run::{filled, options, shows_nothing};
+use crate::judge::{filled, shows_nothing};
+use crate::run::options;
 use crate::server::{Log, Server};
 
 /// Calls that need a driver: no single command of curl can make them, or a server with several cases cannot tell to

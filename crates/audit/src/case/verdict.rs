@@ -1,4 +1,4 @@
-//! Verdicts, and how much harm a bad outcome does.
+//! Verdicts, and how much harm a bad outcome does. `judge` decides which one a run gets.
 
 use std::fmt;
 

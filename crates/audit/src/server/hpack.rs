@@ -1,4 +1,5 @@
-//! Header blocks of HTTP/2 (HPACK, RFC 7541): decodes what a client sends, and encodes without compression.
+//! Header blocks of HTTP/2 (HPACK, RFC 7541): decodes what a client sends, and encodes without compression. Like those
+//! of `qpack`, its tables are not those of our own client, whose errors the audit must not share.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
 //! Field sections of HTTP/3 (QPACK, RFC 9204) without a dynamic table: decodes what a client sends, and encodes without
-//! compression.
+//! compression. The tables are written out again here, so that the audit does not share an error of our own client.
 
 use super::hpack::{Field, integer, put, string};
 
