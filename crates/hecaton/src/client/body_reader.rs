@@ -20,7 +20,7 @@ use crate::h1::incoming::Incoming;
 use crate::message::attempt::Trace;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::fields::{Fields, Trailers};
-use crate::message::head::Framing;
+use crate::message::framing::Framing;
 use crate::message::origin::Origin;
 use crate::message::reason::Reason;
 use crate::message::request::Request;

@@ -96,7 +96,7 @@ impl Shared {
     /// the body.
     fn intercepted_attempt(&self, request: &Request, number: usize) -> Upcoming {
         let own_host = request.host != request.origin.host_header();
-        let own_framing = request.framing().is_some();
+        let own_framing = request.announced().is_some();
         let mut upcoming = self.upcoming(request, number);
         upcoming.headers.retain(|(name, _)| {
             let is = |other: &str| name.eq_ignore_ascii_case(other);

@@ -78,7 +78,7 @@ impl<'a> Trail<'a> {
         self.allow(&request.origin, &next.origin, &step, &shown)?;
         if method != request.method {
             request.body = next.body;
-            request.forget_framing();
+            request.forget_announced();
             request.retain(|name, _| !Redirect::describes_content(name));
         }
         if next.origin != request.origin {

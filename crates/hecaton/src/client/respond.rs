@@ -28,7 +28,7 @@ impl Shared {
         if trace.deadline.limit.is_zero() {
             return Err(trace.used_up());
         }
-        if let Some(announced) = request.framing() {
+        if let Some(announced) = request.announced() {
             let refused = |why| Failure::new(Kind::Body, Phase::Queue, why).for_good();
             announced.check(&request.body).map_err(refused)?;
         }

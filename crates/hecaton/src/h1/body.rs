@@ -7,7 +7,7 @@ use memchr::memchr;
 use crate::config::Config;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::fields::{Trailers, trim_blanks_end};
-use crate::message::head::Framing;
+use crate::message::framing::Framing;
 use crate::message::head::lenient::put_trailer;
 use crate::message::reason::Reason;
 

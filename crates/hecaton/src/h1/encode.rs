@@ -133,7 +133,7 @@ fn put_some(request: &Request, origin: bool, out: &mut Vec<u8>) {
 
 /// Whether a request sends its length: if it has a body or may have one, or if the program says that it has none.
 pub(crate) fn writes_length(request: &Request) -> bool {
-    !request.body.is_empty() || expects_content(&request.method) || request.framing().is_some()
+    !request.body.is_empty() || expects_content(&request.method) || request.announced().is_some()
 }
 
 /// Methods whose requests send their length even when it is 0 (RFC 9110 §8.6).

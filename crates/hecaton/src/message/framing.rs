@@ -1,94 +1,81 @@
-//! How long the body of a request is by its headers, or that it comes in chunks.
-//!
-//! The engine writes these headers itself, from the body. A program's own header is accepted if it agrees with the
-//! body, and refused otherwise. Two ends that count differently make request smuggling possible (RFC 9112 §11.2).
+//! Where the body of a response over HTTP/1.1 ends, by the fields of its head (RFC 9112 §6.3).
 
-use http::header::{CONTENT_LENGTH, HeaderName};
+use http::Method;
 
-use crate::message::body::Body;
-
-/// A `Content-Length` or `Transfer-Encoding` that a program gave.
+/// How the end of the body is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
+    /// This many bytes.
     Length(u64),
+    /// Chunks, the last of them empty.
     Chunked,
+    /// The end of the connection.
+    Close,
 }
 
 impl Framing {
-    /// Reads one of the two headers.
-    pub fn read(name: &HeaderName, value: &[u8]) -> Result<Framing, String> {
-        let text = std::str::from_utf8(value).unwrap_or_default().trim();
-        if *name != CONTENT_LENGTH {
-            let chunked = text.eq_ignore_ascii_case("chunked");
-            return match chunked {
-                true => Ok(Framing::Chunked),
-                false => Err("is set by the client itself from the body: leave it out".into()),
-            };
-        }
-        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        let length = digits.then(|| text.parse().ok()).flatten();
-        let length = length.ok_or("is not a number of bytes: leave it out")?;
-        Ok(Framing::Length(length))
-    }
-
-    /// Whether this body is sent in that way; if not, the reason.
-    pub fn check(self, body: &Body) -> Result<(), String> {
-        match (self, body.length()) {
-            (Framing::Length(said), Some(sent)) if said != sent => Err(format!(
-                "header \"Content-Length\" says {said}, and the body has {sent} bytes: leave the header out"
-            )),
-            (Framing::Chunked, Some(sent)) => Err(format!(
-                "header \"Transfer-Encoding\" says chunked, and the body is sent with its length, {sent} bytes: leave the header out"
-            )),
-            (Framing::Length(said), None) => Err(format!(
-                "header \"Content-Length\" says {said}, and the body is sent in chunks: leave the header out"
-            )),
-            _ => Ok(()),
+    /// The announced length.
+    pub fn length(self) -> Option<u64> {
+        match self {
+            Framing::Length(length) => Some(length),
+            Framing::Chunked | Framing::Close => None,
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use crate::message::request::Request;
+/// The fields of a head that say where its body ends.
+#[derive(Default)]
+pub(crate) struct FramingFields {
+    length: Option<u64>,
+    chunked: bool,
+}
 
-    fn checked(headers: &[(&str, &str)], body: &'static str) -> Result<Request, String> {
-        let mut request = Request::new("POST", "http://host/").unwrap();
-        for (name, value) in headers {
-            let added = request.header(name, value.as_bytes());
-            request = added.map_err(|error| error.to_string())?;
+impl FramingFields {
+    /// Repeated lengths are the same or an error (RFC 9110 §8.6).
+    pub fn note_length(&mut self, value: &[u8]) -> Result<(), &'static str> {
+        for length in value.split(|byte| *byte == b',') {
+            let length = parse_length(length.trim_ascii());
+            if length.is_none() || (self.length.is_some() && self.length != length) {
+                return Err("a content length that makes no sense");
+            }
+            self.length = length;
         }
-        let checked = request.body(body).checked();
-        checked.map_err(|error| error.to_string())
+        Ok(())
     }
 
-    #[test]
-    fn a_right_length_is_accepted_and_written_once() {
-        for headers in [
-            &[("Content-Length", "3")][..],
-            &[("content-length", " 3 "), ("Content-Length", "3")],
-        ] {
-            let request = checked(headers, "abc").unwrap();
-            assert!(request.fields.is_empty(), "the engine writes it itself");
+    /// Notes a `Transfer-Encoding`.
+    pub fn note_coding(&mut self, value: &[u8]) -> Result<(), &'static str> {
+        if self.chunked || !value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
+            return Err("a transfer coding other than chunked");
         }
-        assert!(checked(&[("Content-Length", "0")], "").is_ok());
+        self.chunked = true;
+        Ok(())
     }
 
-    #[test]
-    fn a_wrong_length_is_refused_with_both_numbers() {
-        let why = checked(&[("Content-Length", "5")], "abc").unwrap_err();
-        assert!(why.contains("says 5") && why.contains("has 3"), "{why}");
-        for headers in [
-            &[("Content-Length", "3"), ("Content-Length", "4")][..],
-            &[("Content-Length", "3"), ("Transfer-Encoding", "chunked")],
-            &[("Content-Length", "+3")],
-            &[("Content-Length", "3, 3")],
-            &[("Content-Length", "")],
-            &[("Content-Length", "99999999999999999999")],
-            &[("Transfer-Encoding", "chunked")],
-            &[("Transfer-Encoding", "gzip, chunked")],
-        ] {
-            assert!(checked(headers, "abc").is_err(), "{headers:?}");
+    /// Chunks count before a length.
+    pub fn of_response(&self, method: &Method, status: u16) -> Framing {
+        match self.length {
+            _ if *method == Method::HEAD || matches!(status, 101 | 204 | 304) => Framing::Length(0),
+            _ if self.chunked => Framing::Chunked,
+            Some(length) => Framing::Length(length),
+            None => Framing::Close,
         }
     }
+
+    /// Whether the connection cannot be trusted after this body. A length beside chunks may be an attempt to smuggle,
+    /// and HTTP/1.0 has no chunks (RFC 9112 §6.1). A body that is announced for a 204 or a 304 spoils the connection
+    /// too, because servers tend to send that body after the response was taken for complete.
+    pub fn are_doubtful(&self, status: u16, version_1_1: bool) -> bool {
+        let announced = self.chunked || self.length > Some(0);
+        self.chunked && (self.length.is_some() || !version_1_1)
+            || announced && matches!(status, 204 | 304)
+    }
+}
+
+/// Only digits: no sign, no space.
+pub(crate) fn parse_length(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }

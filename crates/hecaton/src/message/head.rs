@@ -1,4 +1,4 @@
-//! The head of a response: status, fields, and how long the body is (RFC 9112 §6.3).
+//! The head of a response: status and fields. `framing` says where the body ends.
 
 pub(crate) mod lenient;
 
@@ -9,6 +9,7 @@ use bytes::{Buf, BytesMut};
 use http::Method;
 use memchr::memchr2;
 
+use crate::message::framing::{Framing, FramingFields, parse_length};
 use crate::message::reason::Reason;
 
 /// How many fields fit without an allocation.
@@ -98,32 +99,10 @@ pub(crate) struct Head {
     pub keep_alive_timeout: Option<u16>,
 }
 
-/// How the end of the body is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Framing {
-    /// This many bytes.
-    Length(u64),
-    /// Chunks, the last of them empty.
-    Chunked,
-    /// The end of the connection.
-    Close,
-}
-
-impl Framing {
-    /// The announced length.
-    pub fn length(self) -> Option<u64> {
-        match self {
-            Framing::Length(length) => Some(length),
-            Framing::Chunked | Framing::Close => None,
-        }
-    }
-}
-
 /// The facts in the fields that decide about framing and the connection.
 #[derive(Default)]
 struct Facts {
-    length: Option<u64>,
-    chunked: bool,
+    framing: FramingFields,
     coded: bool,
     close: bool,
     keep_alive: bool,
@@ -301,13 +280,8 @@ fn read(method: &Method, response: &httparse::Response<'_, '_>) -> Result<Head, 
         unfold(&mut fields[start..]);
         fields.extend_from_slice(b"\r\n");
     }
-    let framing = facts.framing(method, status);
-    // A length beside chunks may be an attempt to smuggle, and HTTP/1.0 has no chunks; both spoil the connection for
-    // what comes after (RFC 9112 §6.1). So does a body that is announced for a 204 or a 304, because servers tend to
-    // send that body after the response was taken for complete.
-    let announced = facts.chunked || facts.length > Some(0);
-    let doubtful = facts.chunked && (facts.length.is_some() || !version_1_1)
-        || announced && matches!(status, 204 | 304);
+    let framing = facts.framing.of_response(method, status);
+    let doubtful = facts.framing.are_doubtful(status, version_1_1);
     let persistent = if version_1_1 {
         !facts.close
     } else {
@@ -349,39 +323,15 @@ impl Facts {
                 self.keep_alive_timeout = keep_alive_timeout(field.value)
             }
             14 if field.name.eq_ignore_ascii_case("content-length") => {
-                self.note_length(field.value)?
+                self.framing.note_length(field.value)?
             }
             16 if field.name.eq_ignore_ascii_case("content-encoding") => self.coded = true,
             17 if field.name.eq_ignore_ascii_case("transfer-encoding") => {
-                if self.chunked || !field.value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
-                    return Err("a transfer coding other than chunked".into());
-                }
-                self.chunked = true;
+                self.framing.note_coding(field.value)?
             }
             _ => {}
         }
         Ok(())
-    }
-
-    /// Repeated lengths are the same or an error (RFC 9110 §8.6).
-    fn note_length(&mut self, value: &[u8]) -> Result<(), BadHead> {
-        for length in value.split(|byte| *byte == b',') {
-            let length = parse_length(length.trim_ascii());
-            if length.is_none() || (self.length.is_some() && self.length != length) {
-                return Err("a content length that makes no sense".into());
-            }
-            self.length = length;
-        }
-        Ok(())
-    }
-
-    fn framing(&self, method: &Method, status: u16) -> Framing {
-        match self.length {
-            _ if *method == Method::HEAD || matches!(status, 101 | 204 | 304) => Framing::Length(0),
-            _ if self.chunked => Framing::Chunked,
-            Some(length) => Framing::Length(length),
-            None => Framing::Close,
-        }
     }
 }
 
@@ -394,14 +344,6 @@ fn keep_alive_timeout(value: &[u8]) -> Option<u16> {
         let seconds = parse_length(seconds).filter(|_| named)?;
         Some(seconds.try_into().unwrap_or(u16::MAX))
     })
-}
-
-/// Only digits: no sign, no space.
-fn parse_length(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@
 
 pub(crate) mod address;
 pub(crate) mod alt_svc;
+pub(crate) mod announced_framing;
 pub(crate) mod attempt;
 pub(crate) mod body;
 pub(crate) mod broken;

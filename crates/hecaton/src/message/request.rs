@@ -11,11 +11,11 @@ use http::header::{
 use http::uri::PathAndQuery;
 
 use crate::message::address::{self, Destination, InvalidUrl};
+use crate::message::announced_framing::Announced;
 use crate::message::body::{Body, Source};
 use crate::message::digest::{Digest, Login};
 use crate::message::failure::InvalidRequest;
 use crate::message::fields::Fields;
-use crate::message::framing::Framing;
 use crate::message::origin::Origin;
 use crate::message::redirect::Redirect;
 use crate::message::request_flags::RequestFlags;
@@ -111,12 +111,12 @@ impl Request {
         HeaderValue::from_bytes(value)
             .map_err(|_| refused("has a value with a line break or another control character"))?;
         if matches!(key, CONTENT_LENGTH | TRANSFER_ENCODING) {
-            let announced = Framing::read(&key, value).map_err(|why| refused(&why))?;
-            let framing = &mut self.options.get_or_insert_default().framing;
-            if framing.is_some_and(|known| known != announced) {
+            let announced = Announced::read(&key, value).map_err(|why| refused(&why))?;
+            let known = &mut self.options.get_or_insert_default().announced;
+            if known.is_some_and(|known| known != announced) {
                 return Err(refused("disagrees with another such header of the request"));
             }
-            *framing = Some(announced);
+            *known = Some(announced);
             return Ok(self);
         }
         if self.inherited_bytes > 0 || self.has_login || self.options.is_some() {
@@ -241,8 +241,8 @@ impl Request {
     /// §7.1). Clones of the request share the source. A `Content-Length` among the headers is the length of a source
     /// that knows none.
     pub fn body_from(mut self, source: impl Source + 'static, length: Option<u64>) -> Request {
-        let announced = match self.framing() {
-            Some(Framing::Length(length)) => Some(length),
+        let announced = match self.announced() {
+            Some(Announced::Length(length)) => Some(length),
             _ => None,
         };
         self.body = Body::new(source, length.or(announced));
@@ -251,21 +251,21 @@ impl Request {
 
     /// The request, if its headers agree with its body. To be called when it has both.
     pub fn checked(self) -> Result<Request, InvalidRequest> {
-        if let Some(announced) = self.framing() {
+        if let Some(announced) = self.announced() {
             announced.check(&self.body).map_err(InvalidRequest)?;
         }
         Ok(self)
     }
 
     /// The framing of the body that the headers announce.
-    pub(crate) fn framing(&self) -> Option<Framing> {
-        self.options.as_ref().and_then(|options| options.framing)
+    pub(crate) fn announced(&self) -> Option<Announced> {
+        self.options.as_ref().and_then(|options| options.announced)
     }
 
     /// Forgets the framing that the headers announce, for a request that continues without its body.
-    pub(crate) fn forget_framing(&mut self) {
+    pub(crate) fn forget_announced(&mut self) {
         if let Some(options) = &mut self.options {
-            options.framing = None;
+            options.announced = None;
         }
     }
 

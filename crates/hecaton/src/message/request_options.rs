@@ -1,7 +1,7 @@
 //! Options that few requests set, stored apart so that all others stay small.
 
+use crate::message::announced_framing::Announced;
 use crate::message::digest::Digest;
-use crate::message::framing::Framing;
 use crate::message::retry::Retry;
 
 /// Options that few requests set.
@@ -12,7 +12,7 @@ pub(crate) struct RequestOptions {
     /// Digest authentication, and how far it has come.
     pub digest: Option<Digest>,
     /// The framing of the body by the headers.
-    pub framing: Option<Framing>,
+    pub announced: Option<Announced>,
     /// Retries instead of the client's; `Some(None)` for none at all.
     pub retry: Option<Option<Retry>>,
     /// The number by which the client's retry predicate knows the request.

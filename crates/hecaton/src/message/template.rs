@@ -255,7 +255,7 @@ fn inherited<'a>(
     let mut request = anywhere;
     for (name, value) in headers {
         request = request.header(name, value)?;
-        if request.framing().is_some() {
+        if request.announced().is_some() {
             let why =
                 "describes the body of one request: give it with that request, or leave it out";
             return Err(InvalidRequest(format!("header {name:?} {why}")));

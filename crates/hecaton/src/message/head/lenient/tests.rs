@@ -4,7 +4,8 @@ use bytes::BytesMut;
 use http::Method;
 use proptest::prelude::*;
 
-use crate::message::head::{BadHead, Framing, Head, HeadReader, HeadRules};
+use crate::message::framing::Framing;
+use crate::message::head::{BadHead, Head, HeadReader, HeadRules};
 
 fn read(text: &[u8], lenient: bool) -> Result<Option<Head>, BadHead> {
     let rules = HeadRules {
