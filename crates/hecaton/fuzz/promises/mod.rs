@@ -21,7 +21,8 @@ use crate::content::{Decoder, Step};
 use crate::h1::body::{BodyError, BodyFraming, Ready};
 use crate::h1::encode::encode;
 use crate::message::fields::Fields;
-use crate::message::head::{Framing, Head, HeadReader, HeadRules};
+use crate::message::framing::Framing;
+use crate::message::head::{Head, HeadReader, HeadRules};
 use crate::message::request::Request;
 use crate::message::request_flags::is_left_out;
 

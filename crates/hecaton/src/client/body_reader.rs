@@ -15,7 +15,6 @@ use crate::config::Config;
 use crate::content::buffered::{Buffered, Share};
 use crate::content::growing::Growing;
 use crate::content::{Decoder, Step, Undecodable};
-use crate::h1::body::BodyError;
 use crate::h1::incoming::Incoming;
 use crate::message::attempt::Trace;
 use crate::message::failure::{Failure, Kind, Phase};
@@ -142,16 +141,13 @@ impl BodyReader {
 
     /// Reads what is left of the body, of at most `max_body` bytes.
     pub async fn read_whole(&mut self) -> Result<Bytes, Failure> {
-        let (most, likely) = (self.config.max_body, self.likely());
-        let mut whole = Growing::new(self.share());
+        let likely = self.likely();
+        let mut whole = Growing::new(self.share(), self.config.max_body);
         let mut pieces = 0_u32;
         loop {
             // Decoding straight into the body saves a copy.
             let memory = self.memory();
-            let added = self.next(|piece: Piece<'_>| match piece.len() > most - whole.len() {
-                true => Err(BodyError::TooLarge.into_failure(most)),
-                false => whole.add(&piece, likely, memory),
-            });
+            let added = self.next(|piece: Piece<'_>| whole.add(&piece, likely, memory));
             match added.await? {
                 None => break,
                 Some(added) => added?,

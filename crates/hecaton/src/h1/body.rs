@@ -63,8 +63,6 @@ pub(crate) enum Ready {
 /// Why a body cannot be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BodyError {
-    /// It has more than the allowed bytes.
-    TooLarge,
     /// Its chunks are malformed.
     Malformed(&'static str),
     /// The connection ended before the body did.
@@ -72,10 +70,9 @@ pub(crate) enum BodyError {
 }
 
 impl BodyError {
-    /// The failure of the request. `max_body` is the limit that was exceeded, for `TooLarge`.
-    pub fn into_failure(self, max_body: usize) -> Failure {
+    /// The failure of the request.
+    pub fn into_failure(self) -> Failure {
         let detail = match self {
-            BodyError::TooLarge => format!("the body is larger than the allowed {max_body} bytes"),
             BodyError::CutShort => {
                 "the body was cut short: the connection ended before it did".into()
             }
@@ -84,7 +81,6 @@ impl BodyError {
         let failure = Failure::new(Kind::Body, Phase::Read, detail);
         match self {
             BodyError::CutShort => failure.for_reason(Reason::BodyCutShort),
-            BodyError::TooLarge => failure.for_reason(Reason::BodyTooLarge).for_good(),
             BodyError::Malformed(_) => failure.for_reason(Reason::BodyMalformed).for_good(),
         }
     }

@@ -11,7 +11,7 @@ use super::connection::Connection;
 use super::outgoing::{Outgoing, Stopped};
 use crate::config::Config;
 use crate::content::buffered::Share;
-use crate::content::growing::{Growing, grown};
+use crate::content::growing::{Growing, grown, too_large};
 use crate::message::failure::{Failure, Kind, Phase, came_of};
 use crate::message::fields::Trailers;
 use crate::message::framing::Framing;
@@ -84,12 +84,11 @@ impl Incoming {
     /// A buffer for the whole body, or an error if its length is too large. A length is only a promise, so memory
     /// beyond the usual is allocated as the bytes come.
     fn room(&self, share: Share, config: &Config) -> Result<Growing, Failure> {
+        let most = config.max_body;
         match self.reader.expected() {
-            expected if expected > config.max_body as u64 => {
-                Err(BodyError::TooLarge.into_failure(config.max_body))
-            }
-            LEFT_IN_PLACE.. => Ok(Growing::new(share)),
-            expected => Ok(Growing::with_capacity(share, expected as usize)),
+            expected if expected > most as u64 => Err(too_large(most)),
+            LEFT_IN_PLACE.. => Ok(Growing::new(share, most)),
+            expected => Ok(Growing::with_capacity(share, most, expected as usize)),
         }
     }
 
@@ -100,14 +99,11 @@ impl Incoming {
         body: &mut Growing,
         config: &Config,
     ) -> Result<Option<Bytes>, Failure> {
-        let most = config.max_body;
         loop {
             let expected = self.reader.expected();
             let ready = self.reader.ready(&mut connection.input, config);
-            match ready.map_err(|error| error.into_failure(most))? {
-                Ready::Data(count) if count > most - body.len() => {
-                    return Err(BodyError::TooLarge.into_failure(most));
-                }
+            match ready.map_err(BodyError::into_failure)? {
+                // `room` has refused a length that is too large.
                 Ready::Data(count) if body.len() == 0 && expected >= LEFT_IN_PLACE => {
                     if (count as u64) < expected {
                         make_room(connection, body, count, expected)?;
@@ -118,7 +114,7 @@ impl Incoming {
                     return Ok(Some(connection.take_input(count).freeze()));
                 }
                 Ready::Data(count) => {
-                    body.add(&connection.input[..count], most, 0)?;
+                    body.add(&connection.input[..count], config.max_body, 0)?;
                     connection.input.advance(count);
                     self.reader.taken(count);
                 }
@@ -137,7 +133,7 @@ impl Incoming {
         let mut timer = PhaseTimer::new(config);
         loop {
             let ready = self.reader.ready(&mut connection.input, config);
-            match ready.map_err(|error| error.into_failure(0))? {
+            match ready.map_err(BodyError::into_failure)? {
                 Ready::Data(count) => {
                     self.reader.taken(count);
                     return Ok(Some(connection.split_input(count).freeze()));
@@ -208,7 +204,7 @@ impl Incoming {
             Ok(0) => {
                 let ended = self.reader.end();
                 self.cut = ended.is_err();
-                ended.map_err(|error| error.into_failure(0))
+                ended.map_err(BodyError::into_failure)
             }
             Ok(_) => Ok(()),
             Err(error) => {

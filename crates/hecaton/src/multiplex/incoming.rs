@@ -5,8 +5,7 @@ use bytes::Bytes;
 use super::each;
 use crate::config::Config;
 use crate::content::buffered::Share;
-use crate::content::growing::Growing;
-use crate::h1::body::BodyError;
+use crate::content::growing::{Growing, too_large};
 use crate::h2;
 #[cfg(feature = "http3")]
 use crate::h3;
@@ -27,19 +26,15 @@ impl Incoming {
     /// Reads the body to its end. Fails at once when its length is known to be too much.
     pub async fn whole(&mut self, config: &Config, share: Share) -> Result<Bytes, Failure> {
         let most = config.max_body;
-        let too_large = || BodyError::TooLarge.into_failure(most);
         let length = self.length();
         if !self.has_ended() && length.is_some_and(|length| length > most as u64) {
-            return Err(too_large());
+            return Err(too_large(most));
         }
         let mut timer = PhaseTimer::new(config);
         let likely = length.map_or(most, |length| length.min(most as u64) as usize);
-        let mut whole = Growing::new(share);
+        let mut whole = Growing::new(share, most);
         let mut pieces = 0_u32;
         while let Some(piece) = self.next(&mut timer, config).await? {
-            if piece.len() > most - whole.len() {
-                return Err(too_large());
-            }
             whole.add(&piece, likely, 0)?;
             pieces = pieces.wrapping_add(1);
             if pieces.is_multiple_of(PIECES_PER_TURN) {
