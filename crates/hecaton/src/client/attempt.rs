@@ -6,6 +6,7 @@ use super::body_reader::{BodyReader, Http1Body, Source, decoder};
 use super::open_response::{Body, OpenResponse, Order, Reading};
 use super::shared::Shared;
 use super::stream_attempt::Reply;
+use crate::content::Decoder;
 use crate::content::buffered::Buffered;
 use crate::h1::exchange::exchange;
 use crate::message::attempt::Trace;
@@ -38,14 +39,9 @@ impl Shared {
         };
         let http1 = &mut held.connection.http1;
         let (head, mut incoming) = exchange(http1, request, &self.config, trace).await?;
-        trace.attempt().status = Some(head.status);
-        self.pool.note_alt_svc(&request.origin, &head.fields);
-        let decoder = match head.coded {
-            true => decoder(request, &self.config, head.status, &head.fields),
-            false => Ok(None),
-        };
-        let decoder = decoder.map_err(Broken::Failed)?;
-        let reading = self.reading_of(order, request, head.status, &head.fields);
+        let (status, fields) = (head.status, &head.fields[..]);
+        let decoder = self.received(request, status, fields, head.coded, trace)?;
+        let reading = self.reading_of(order, request, status, fields);
         let body = if reading == Reading::Open || decoder.is_some() {
             let body = Http1Body::new(request, incoming, head.framing, held);
             let reader = BodyReader::new(Source::Http1(body), decoder, self);
@@ -68,5 +64,23 @@ impl Shared {
             fields: head.fields,
             body,
         })
+    }
+
+    /// Notes the head of a response. Returns the decoder of its body if there is a `Content-Encoding` and the body is
+    /// to be decoded.
+    pub(super) fn received(
+        &self,
+        request: &Request,
+        status: u16,
+        fields: &[u8],
+        coded: bool,
+        trace: &mut Trace,
+    ) -> Result<Option<Box<Decoder>>, Broken> {
+        trace.attempt().status = Some(status);
+        self.pool.note_alt_svc(&request.origin, fields);
+        match coded {
+            true => decoder(request, &self.config, status, fields).map_err(Broken::Failed),
+            false => Ok(None),
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::body_reader::{BodyReader, Source, decoder};
+use super::body_reader::{BodyReader, Source};
 use super::open_response::{Body, OpenResponse, Order, Reading};
 use super::shared::Shared;
 use crate::content::buffered::Buffered;
@@ -35,11 +35,9 @@ impl Shared {
             Acquired::Http1(held) => return Ok(Reply::Http1(held)),
         };
         let (head, mut incoming) = stream.exchange(request, config, trace).await?;
-        trace.attempt().status = Some(head.status);
-        self.pool.note_alt_svc(&request.origin, &head.fields);
-        let decoder =
-            decoder(request, config, head.status, &head.fields).map_err(Broken::Failed)?;
-        let reading = self.reading_of(order, request, head.status, &head.fields);
+        let (status, fields) = (head.status, &head.fields[..]);
+        let decoder = self.received(request, status, fields, true, trace)?;
+        let reading = self.reading_of(order, request, status, fields);
         let body = if reading == Reading::Open || decoder.is_some() {
             let reader = BodyReader::new(Source::Stream(incoming), decoder, self);
             reader.body(reading, trace).await.map_err(Broken::Failed)?

@@ -17,19 +17,12 @@ use super::sessions::{QueueEntry, Sessions, StreamOffer};
 pub(crate) use super::waiter::Acquired;
 use super::waiter::Grant;
 use crate::message::attempt::Trace;
-use crate::message::elapsed::Elapsed;
 use crate::message::failure::{Failure, Phase};
 use crate::message::origin::Origin;
 use crate::multiplex::Driver;
-use crate::multiplex::open::NewConnection as Begun;
+use crate::multiplex::open::NewConnection;
 use crate::runtime::tasks::spawn;
 use crate::runtime::timer::within;
-
-/// A connection that was just opened.
-enum NewConnection {
-    Shared(Session, Driver),
-    Http1(Held),
-}
 
 /// The end of the wait.
 enum Way {
@@ -160,20 +153,27 @@ async fn open(
         entry: Some(entry),
         trace,
     };
-    let begun = begin(pool, permit, origin, opening.trace, &elapsed).await;
+    // A request that gives up returns its permit before another one begins.
+    let permit = permit;
+    let opened = pool.open_shared(origin, &elapsed, opening.trace).await;
     let entry = opening.entry.take().expect("it is taken once, here");
-    match begun {
-        Ok(NewConnection::Shared(session, driver)) => {
+    match opened {
+        Ok((ticket, NewConnection::Shared(connection))) => {
+            let driver = connection.driver();
+            let session = Session::new(ticket, connection, permit, &pool.config);
             spawn_driver(pool, origin, session.ticket.id, driver);
             let stream = entry.opened(session);
             pool.idle.tend();
             Ok(Acquired::Stream(stream))
         }
-        Ok(NewConnection::Http1(opened)) => {
+        Ok((mut ticket, NewConnection::Http1(wire, forward))) => {
+            ticket.counted = Some(pool.connection_counts.join(origin));
+            let connection = Box::new(Connection::new(ticket, wire, forward));
             entry.supports_only_http1();
-            Ok(Acquired::Http1(Some(opened)))
+            Ok(Acquired::Http1(Some(Held { connection, permit })))
         }
         Err(failure) => {
+            drop(permit);
             entry.failed(&failure);
             Err(failure)
         }
@@ -193,29 +193,6 @@ impl Drop for Opening<'_> {
             entry.note_intervals(self.trace.intervals(self.begun));
         }
     }
-}
-
-/// Opens a connection, and begins the protocol on it that the server supports.
-async fn begin(
-    pool: &Pool,
-    permit: Option<Box<Permit>>,
-    origin: &Arc<Origin>,
-    trace: &mut Trace,
-    elapsed: &Elapsed,
-) -> Result<NewConnection, Failure> {
-    let (mut ticket, begun) = pool.open_shared(origin, elapsed, trace).await?;
-    Ok(match begun {
-        Begun::Shared(connection) => {
-            let driver = connection.driver();
-            let session = Session::new(ticket, connection, permit, &pool.config);
-            NewConnection::Shared(session, driver)
-        }
-        Begun::Http1(wire, forward) => {
-            ticket.counted = Some(pool.connection_counts.join(origin));
-            let connection = Box::new(Connection::new(ticket, wire, forward));
-            NewConnection::Http1(Held { connection, permit })
-        }
-    })
 }
 
 /// The task that drives a connection until it ends. It holds no handle that sends requests, so the connection ends with
