@@ -111,14 +111,25 @@ class RequestTest < ServerTest
     client.batch do |batch|
       MOST_OBJECTS.each do |given, most|
         batch.post("http://127.0.0.1:1/", given) # Loads what it needs.
-        made = without_collection do
-          before = GC.stat(:total_allocated_objects)
-          100.times { batch.post("http://127.0.0.1:1/", given) }
-          GC.stat(:total_allocated_objects) - before
-        end
+        made = objects_made { 100.times { batch.post("http://127.0.0.1:1/", given) } }
         assert_operator made, :<, 100 * (most + 1), given.inspect
       end
       batch.abort
+    end
+  end
+
+  # The response, its body, its record, and the Array that the extension returns.
+  def test_a_single_get_makes_four_objects
+    (sender = client).get(address = url("/echo"))
+    made = objects_made { 100.times { sender.get(address) } }
+    assert_operator made, :<, 100 * 5
+  end
+
+  def objects_made
+    without_collection do
+      before = GC.stat(:total_allocated_objects)
+      yield
+      GC.stat(:total_allocated_objects) - before
     end
   end
 

@@ -8,8 +8,8 @@ module Hecaton
     def send_request(method, url, options, &block)
       needs = options ? RequestBuilder.needs(options) : 0
       if @plain && !block && needs <= RequestBuilder::READABLE && !Interception.active?
-        values = @native.perform(method, url, options, nil)
-        return ended(method, options && options[:raise_for_status], *values) if values
+        status, record, rest = @native.perform(method, url, options, nil)
+        return ended(method, options && options[:raise_for_status], status, record, rest) if record
       end
       if @direct && (needs & RequestBuilder::BEARER == 0 || !options[:bearer].respond_to?(:call))
         return exchange(method, url, options || Request::NOTHING, needs, &block)
@@ -41,8 +41,8 @@ module Hecaton
       options = request.own_options
       if @bare && !Interception.active? && (options.nil? || RequestBuilder.needs(options) <= RequestBuilder::READABLE)
         method = request.http_method
-        values = @native.perform(method, request.target, options, nil)
-        return result_of(method, options && options[:raise_for_status], *values) if values
+        status, record, rest = @native.perform(method, request.target, options, nil)
+        return result_of(method, options && options[:raise_for_status], status, record, rest) if record
       end
       outcome_of(run) { deliver(request, run) }
     end
@@ -113,8 +113,9 @@ module Hecaton
       interception = Interception::Run.new(interceptors, built) if interceptors
       return open(method, url, built, strict, interception, &block) if block
 
-      values = @native.perform(method, url, nil, built)
-      ended(method, strict, *(interception ? interception.ended(*values) : values))
+      status, record, rest = @native.perform(method, url, nil, built)
+      status, record, rest = interception.ended(status, record, rest) if interception
+      ended(method, strict, status, record, rest)
     end
 
     def open(method, url, built, strict, interception, &block)
@@ -138,7 +139,8 @@ module Hecaton
 
     # Reports an outcome, and returns or raises it.
     def ended(method, strict, status, record, rest)
-      outcome = result_of(method, strict, status, record, rest)
+      outcome = @response_builder.outcome(status, record, rest, strict)
+      @response_builder.announce(method, outcome)
       ResponseBuilder.raise_error(outcome) if outcome.is_a?(Error)
 
       outcome
