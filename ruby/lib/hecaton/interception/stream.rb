@@ -6,10 +6,10 @@ module Hecaton
     # A response that was given by hand may stand where the engine's record of it would. Loaded with the first of these,
     # so that other programs do not ask about each response.
     module FromResponse # :nodoc: all
-      # As Response.from_engine.
-      def from_engine(status, record, body) = record.is_a?(Response) ? record.with_body(body) : super
+      # As Response#load_engine.
+      def load_engine(status, record, body) = record.is_a?(Response) ? record.with_body(body) : super
     end
-    Response.singleton_class.prepend(FromResponse)
+    Response.prepend(FromResponse)
 
     # The body of a Response that was made by hand.
     class Given # :nodoc: all
