@@ -262,7 +262,7 @@ impl Hooks for Numbers {
 }
 
 #[test]
-fn each_attempt_of_a_watched_request_may_have_other_headers() {
+fn each_attempt_of_a_request_may_have_other_headers() {
     let world = World::with(|config| {
         config.retry = quick(2).map(|retry| Retry {
             statuses: vec![503],
@@ -273,7 +273,7 @@ fn each_attempt_of_a_watched_request_may_have_other_headers() {
     let run = |stop| {
         let client = world.client.with_hooks(Arc::new(Numbers(stop)));
         let request = Request::get(&server.url).unwrap().header("X-Own", b"1");
-        world.run(client.send(request.unwrap().watched(7)))
+        world.run(client.send(request.unwrap().call_before_attempt(7)))
     };
     assert_eq!(endings(&run(0)).len(), 3);
     let arrived = server.arrived();

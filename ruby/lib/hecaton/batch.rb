@@ -306,23 +306,14 @@ module Hecaton
     # An interceptor's call is the last: what has ended is handed over before the next.
     def run_hook_calls
       while (call = @native.next_hook_call)
-        request, about, *facts = call
-        given = (GIVEN_UP if about == :interception)
+        request, object, method, *facts = call
+        given = (GIVEN_UP if method == :respond)
         begin
-          given = hook_call(request, about, facts)
+          given = request.public_send(object).public_send(method, *facts)
         ensure
-          @native.resolve(given) # After an exception: no attempt, and none again.
+          @native.give(given) # After an exception: no attempt, and none again.
         end
-        return if about == :interception
-      end
-    end
-
-    def hook_call(request, about, facts)
-      case about
-      when :outcome then request.predicate.again?(*facts)
-      when :attempt then request.run.before_attempt(*facts)
-      when :interception then request.interception.respond(*facts)
-      when :observation then request.interception.observe(*facts)
+        return if method == :respond
       end
     end
 

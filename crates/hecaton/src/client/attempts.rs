@@ -74,7 +74,7 @@ impl Shared {
             let mut changed = None;
             if request.options.is_some() {
                 self.prove(request);
-                changed = Box::pin(self.watched(request, trace)).await?;
+                changed = Box::pin(self.before_attempt(request, trace)).await?;
             }
             trace.begin();
             let sent = changed.as_deref().unwrap_or(request);
@@ -87,7 +87,7 @@ impl Shared {
             };
             match self.verdict(result, course, request, trace) {
                 Verdict::Break(Ok(response)) if self.is_left_open(&response, course, request) => {
-                    return Box::pin(response.settle(trace)).await;
+                    return Box::pin(response.read_whole(trace)).await;
                 }
                 Verdict::Break(result) => return result,
                 Verdict::Continue(None) => {}
@@ -123,7 +123,7 @@ impl Shared {
             },
         };
         if let (Some(_), Ok(response)) = (&request.options, &result) {
-            match self.heed_digest(request, response.status, &response.fields) {
+            match self.take_challenge(request, response.status, &response.fields) {
                 Ok(false) => {}
                 Ok(true) => return Verdict::Continue(self.passed(result, request, trace)),
                 Err(failure) => return Verdict::Break(Err(failure)),

@@ -69,14 +69,14 @@ impl Shared {
 
     /// Handles the response to an attempt with digest authentication. True if the request must be sent again in
     /// response to a challenge; a failure if that is impossible.
-    pub fn heed_digest(
+    pub fn take_challenge(
         &self,
         request: &mut Request,
         status: u16,
         fields: &[u8],
     ) -> Result<bool, Failure> {
         let Some(challenge) = Shared::demand(request, status, fields) else {
-            self.heed_next_nonce(request, fields);
+            self.keep_next_nonce(request, fields);
             return Ok(false);
         };
         if !request.body.begin_again() {
@@ -96,7 +96,7 @@ impl Shared {
     }
 
     /// The server may name the nonce to use next (RFC 7616 §3.5).
-    fn heed_next_nonce(&self, request: &mut Request, fields: &[u8]) {
+    fn keep_next_nonce(&self, request: &mut Request, fields: &[u8]) {
         let Some(nonce) = challenge::next_nonce(fields) else {
             return;
         };

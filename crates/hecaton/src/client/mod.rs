@@ -54,6 +54,7 @@
 
 mod attempt;
 mod attempts;
+mod before_attempt;
 mod body_reader;
 mod connecting;
 mod digest;
@@ -70,7 +71,6 @@ mod shared;
 pub(crate) mod sharing;
 mod stream_attempt;
 pub(crate) mod streaming;
-pub(crate) mod watched;
 
 use std::borrow::BorrowMut;
 use std::sync::Arc;

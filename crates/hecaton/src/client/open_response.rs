@@ -25,7 +25,7 @@ pub(crate) enum Body {
 
 impl OpenResponse {
     /// Reads a body that was left open because it might not have been of use.
-    pub async fn settle(self, trace: &mut Trace) -> Result<OpenResponse, Failure> {
+    pub async fn read_whole(self, trace: &mut Trace) -> Result<OpenResponse, Failure> {
         let body = match self.body {
             Body::Open(reader) => reader.body(Reading::Whole, trace).await,
             body => Ok(body),

@@ -24,7 +24,7 @@ impl Shared {
     }
 
     /// Sends the request as often as its retry predicate says.
-    pub async fn call_retry_predicate(
+    pub async fn run_by_predicate(
         self: &Arc<Self>,
         request: &mut Request,
         course: &mut Course,

@@ -37,7 +37,7 @@ impl Shared {
         let result = match self.retry_predicate_of(request).is_some() {
             // Boxed like everything that most requests do not need.
             true => {
-                let outcome = self.call_retry_predicate(request, course, trace);
+                let outcome = self.run_by_predicate(request, course, trace);
                 timeout_at(at, Box::pin(outcome)).await
             }
             false => timeout_at(at, self.once(request, course, trace)).await,

@@ -308,8 +308,8 @@ impl Request {
 
     /// Calls [`Hooks::before_attempt`](crate::Hooks::before_attempt) with this number before each attempt, if the
     /// client has hooks.
-    pub fn watched(mut self, number: usize) -> Request {
-        self.options.get_or_insert_default().watched_as = Some(number);
+    pub fn call_before_attempt(mut self, number: usize) -> Request {
+        self.options.get_or_insert_default().before_attempt_number = Some(number);
         self
     }
 

@@ -18,7 +18,7 @@ pub(crate) struct RequestOptions {
     /// The number by which the client's retry predicate knows the request.
     pub predicate_number: Option<usize>,
     /// The number by which the program knows the request, if it observes each attempt.
-    pub watched_as: Option<usize>,
+    pub before_attempt_number: Option<usize>,
     /// The number by which the program knows the request, if it may respond in place of the network.
     pub intercepted_as: Option<usize>,
 }

@@ -324,10 +324,9 @@ impl Batch {
         })
     }
 
-    /// The next call that is due; nil when there is none. It begins with the request and what it is about. After
-    /// `:outcome` and `:observation` come three values: status or nil, record, body or the facts of the error. After
-    /// `:attempt` and `:interception` comes the argument of `FeatureRun#before_attempt` and
-    /// `Interception::Run#respond`. After the latter `wait` returns soon if more calls are due, because Ruby hands over
+    /// The next call that is due; nil when there is none. It begins with the request, its attribute that is called, and
+    /// the method. The arguments of `again?` and `observe` are three values: status or nil, record, body or the facts of
+    /// the error. `before_attempt` and `respond` have one. After `respond` `wait` returns soon if more calls are due, because Ruby hands over
     /// what has ended before it makes another call.
     fn next_hook_call(ruby: &Ruby, this: &Batch) -> Result<Option<RArray>, Error> {
         let mut guard = this.lock(ruby)?;
@@ -338,20 +337,22 @@ impl Batch {
         let Some(call) = hook_calls.next() else {
             return Ok(None);
         };
-        if matches!(call.about, About::Interception(_)) {
+        if matches!(call.about, About::Respond(_)) {
             hook_calls.remind();
         }
         let list = ruby.ary_new_from_values(&[this.held.get(ruby, call.tag)]);
-        list.push(ruby.to_symbol(call.about.name()))?;
+        let (object, method) = call.about.hook();
+        list.push(ruby.to_symbol(object))?;
+        list.push(ruby.to_symbol(method))?;
         let (arguments, count) = call.about.arguments(ruby)?;
         list.cat(&arguments[..count])?;
         inner.decision = Some((call.decision, Instant::now()));
         Ok(Some(list))
     }
 
-    /// Resolves the latest call: whether the request is sent again, the headers of the attempt as a flat list (nil if
+    /// Gives the result of the latest call: whether the request is sent again, the headers of the attempt as a flat list (nil if
     /// the attempt is not made), or what `Interception::Run#respond` returned.
-    fn resolve(ruby: &Ruby, this: &Batch, given: Value) -> Result<(), Error> {
+    fn give(ruby: &Ruby, this: &Batch, given: Value) -> Result<(), Error> {
         let mut guard = this.lock(ruby)?;
         match running(ruby, &mut guard)?.decision.take() {
             Some((decision, began)) => decision.give(given, began),
@@ -536,7 +537,7 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("in_parts", method!(Batch::in_parts, 2))?;
     class.define_method("held", method!(Batch::held, 0))?;
     class.define_method("next_hook_call", method!(Batch::next_hook_call, 0))?;
-    class.define_method("resolve", method!(Batch::resolve, 1))?;
+    class.define_method("give", method!(Batch::give, 1))?;
     class.define_method("adopt", method!(Batch::adopt, 0))?;
     class.define_method("enough", method!(Batch::enough, 1))?;
     class.define_method("wait", method!(Batch::wait, 3))?;

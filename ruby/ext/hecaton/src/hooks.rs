@@ -2,6 +2,10 @@
 //!
 //! The engine runs without the GVL, so a call that is due ends the wait, as a needed piece of a body does. Ruby's
 //! thread makes it and waits again.
+//!
+//! An exception in a call of a single request leaves the request (`turns.rs`, `call_hooks`). In a batch
+//! (`Batch#run_hook_calls` in `ruby/lib/hecaton/batch.rb`) it leaves the batch, and the engine gets a refusal as the
+//! result.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -38,32 +42,32 @@ pub struct HookCall {
 /// The subject of a call.
 pub enum About {
     /// Whether the request is sent again after this outcome.
-    Outcome(Box<Outcome>),
+    Again(Box<Outcome>),
     /// How an attempt is to be made.
-    Attempt(Upcoming),
+    BeforeAttempt(Upcoming),
     /// An interceptor's response to an attempt.
-    Interception(Upcoming),
+    Respond(Upcoming),
     /// A response of the network, for observers.
-    Observation(Box<Response>),
+    Observe(Box<Response>),
 }
 
 impl About {
-    /// Its name for `Batch#run_hook_calls`.
-    pub fn name(&self) -> &'static str {
+    /// Ruby's method, and the attribute of a request in a batch that has it.
+    pub fn hook(&self) -> (&'static str, &'static str) {
         match self {
-            About::Outcome(_) => "outcome",
-            About::Attempt(_) => "attempt",
-            About::Interception(_) => "interception",
-            About::Observation(_) => "observation",
+            About::Again(_) => ("predicate", "again?"),
+            About::BeforeAttempt(_) => ("run", "before_attempt"),
+            About::Respond(_) => ("interception", "respond"),
+            About::Observe(_) => ("interception", "observe"),
         }
     }
 
     /// The arguments of the call: the first so many of these values.
     pub fn arguments(self, ruby: &Ruby) -> Result<([Value; 3], usize), Error> {
         Ok(match self {
-            About::Outcome(outcome) => (record::values(ruby, *outcome), 3),
-            About::Observation(response) => (record::values(ruby, Ok(*response)), 3),
-            About::Attempt(attempt) | About::Interception(attempt) => {
+            About::Again(outcome) => (record::values(ruby, *outcome), 3),
+            About::Observe(response) => (record::values(ruby, Ok(*response)), 3),
+            About::BeforeAttempt(attempt) | About::Respond(attempt) => {
                 ([upcoming(ruby, &attempt)?.as_value(); 3], 1)
             }
         })
@@ -117,7 +121,7 @@ impl RubyHooks {
             request = request.call_retry_predicate(number);
         }
         if self.features.is_some() {
-            request = request.watched(number);
+            request = request.call_before_attempt(number);
         }
         if self.interception.is_some() {
             request = request.intercepted(number);
@@ -126,13 +130,13 @@ impl RubyHooks {
     }
 
     /// Makes the call, and hands its result to the engine.
-    pub fn resolve(&self, ruby: &Ruby, call: HookCall) -> Result<(), Error> {
-        let (object, method) = match call.about {
-            About::Outcome(_) => (self.predicate, "again?"),
-            About::Attempt(_) => (self.features, "before_attempt"),
-            About::Interception(_) => (self.interception, "respond"),
-            About::Observation(_) => (self.interception, "observe"),
+    pub fn call(&self, ruby: &Ruby, call: HookCall) -> Result<(), Error> {
+        let object = match call.about {
+            About::Again(_) => self.predicate,
+            About::BeforeAttempt(_) => self.features,
+            About::Respond(_) | About::Observe(_) => self.interception,
         };
+        let (_, method) = call.about.hook();
         let object = object.expect("only a request with this object calls it");
         let began = Instant::now();
         let (arguments, count) = call.about.arguments(ruby)?;
@@ -223,20 +227,20 @@ impl HookCalls {
 
 impl Hooks for HookCalls {
     fn again(&self, tag: usize, outcome: Outcome) -> BoxFuture<'static, bool> {
-        let about = About::Outcome(Box::new(outcome));
+        let about = About::Again(Box::new(outcome));
         self.call_ruby(tag, about, |again, _| Ok(again.to_bool()))
     }
 
     fn before_attempt(&self, tag: usize, attempt: Upcoming) -> BoxFuture<'static, Option<Changes>> {
-        self.call_ruby(tag, About::Attempt(attempt), changes)
+        self.call_ruby(tag, About::BeforeAttempt(attempt), changes)
     }
 
     fn respond(&self, tag: usize, attempt: Upcoming) -> BoxFuture<'static, Given> {
-        self.call_ruby(tag, About::Interception(attempt), given)
+        self.call_ruby(tag, About::Respond(attempt), given)
     }
 
     fn observe(&self, tag: usize, response: Response) -> BoxFuture<'static, ()> {
-        self.call_ruby(tag, About::Observation(Box::new(response)), |_, _| Ok(()))
+        self.call_ruby(tag, About::Observe(Box::new(response)), |_, _| Ok(()))
     }
 }
 

@@ -77,7 +77,7 @@ where
             return Ok(());
         };
         while let Some(call) = hook_calls.next() {
-            self.ruby_hooks.of(ruby).resolve(ruby, call)?;
+            self.ruby_hooks.of(ruby).call(ruby, call)?;
         }
         Ok(())
     }

@@ -13,12 +13,15 @@ use crate::message::request::Request;
 impl Shared {
     /// The request of the next attempt with the program's changes; none if there are none. Boxed, because few requests
     /// have such a hook.
-    pub async fn watched(
+    pub async fn before_attempt(
         self: &Arc<Self>,
         request: &Request,
         trace: &mut Trace,
     ) -> Result<Option<Box<Request>>, Failure> {
-        let number = request.options.as_ref().and_then(|own| own.watched_as);
+        let number = request
+            .options
+            .as_ref()
+            .and_then(|own| own.before_attempt_number);
         let (Some(number), Some(hooks)) = (number, &self.hooks) else {
             return Ok(None);
         };
