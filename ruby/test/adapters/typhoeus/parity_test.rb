@@ -250,6 +250,9 @@ class TyphoeusParityTest < Minitest::Test
       p request.options, request.original_options, request.base_url,
         request.block_connection, request.hydra, request.response
       p Typhoeus::Request.new("u").options, Typhoeus::Request.new("u", maxredirs: 3).options[:maxredirs]
+      replaced = Typhoeus::Request.new("#{url}/echo", timeout: 60)
+      replaced.options = { timeout: 50, headers: { "X-A" => "1" } }
+      p replaced.run.code, replaced.options, replaced.original_options
       p request.eql?(Typhoeus::Request.new("http://x.example/", method: :post, headers: { "A" => "b" }, timeout: 3))
       p request.eql?(Typhoeus::Request.new("http://x.example/")),
         request.hash == Typhoeus::Request.new("http://x.example/").hash

@@ -20,15 +20,13 @@ module Hecaton::Typhoeus
     # base_url is the URL without params. hydra is the last Hydra that queued the request. original_options are the
     # options as given. block_connection: whether a request without a stub raises NoStub (nil: as in Config).
     attr_accessor :base_url, :hydra, :original_options, :block_connection
-    # Replaces the options.
-    attr_writer :options
 
     # base_url:: String or URI; without a scheme it is http.
     # options:: Hash. Options are checked when the request runs.
     def initialize(base_url, options = {})
       @base_url = base_url
       @original_options = options
-      @options = (@plan = Plan.known(options)) ? @plan.lasting : own(options)
+      @options = (@plan = @known = Plan.known(options)) ? @plan.lasting : own(options)
       @bare = true
       complete unless Config::DEFAULTS.empty?
     end
@@ -38,6 +36,12 @@ module Hecaton::Typhoeus
     def options
       complete if @bare
       @options
+    end
+
+    # Replaces the options; these get no defaults.
+    def options=(options)
+      @bare = @known = nil
+      @options = options
     end
 
     # String: the URL with its params, as it will be sent.
@@ -100,8 +104,8 @@ module Hecaton::Typhoeus
       (@on_body || @on_headers || @on_progress) && (streaming? || some?(@on_headers) || some?(@on_progress))
     end
 
-    # For Hydra: whether one of Layers may have a response, or is to keep one.
-    def layered? = !Layers::USED.empty? || @block_connection || @options[:cache]
+    # For Hydra: whether one of Layers may have a response, or is to keep one. Options of a known plan name no cache.
+    def layered? = !Layers::USED.empty? || @block_connection || (!@known && @options[:cache])
 
     # Whether it raises NoStub if it is not stubbed.
     def blocked? = block_connection.nil? ? Config.block_connection : block_connection
@@ -147,7 +151,7 @@ module Hecaton::Typhoeus
     # For Hydra: the Plan by which it is sent now. A Plan knows the defaults itself, which the options may be without.
     def planned
       @in_parts = nil
-      @plan&.lasting.equal?(@options) ? @plan : @plan = Plan.of(@base_url, @options)
+      @known || (@plan = Plan.of(@base_url, @options))
     end
 
     # For Hydra: takes the response of an outcome, by the plan, and returns the list for call_back.
@@ -166,7 +170,7 @@ module Hecaton::Typhoeus
     if RUBY_VERSION < "3.2"
       allocate.instance_exec do
         @on_progress = @on_body = @on_headers = @on_failure = @on_success = @block_connection = nil
-        @response = @in_parts = @calls = @hydra = @on_complete = @bare = @options = @plan = nil
+        @response = @in_parts = @calls = @hydra = @on_complete = @bare = @options = @known = @plan = nil
         @base_url = @original_options = nil
       end
     end
@@ -204,7 +208,7 @@ module Hecaton::Typhoeus
     end
 
     def complete
-      @bare = false
+      @bare = @known = nil
       @options = Marshal.load(Marshal.dump(@options)) if @options.frozen?
       options = @options
       options[:headers] = { "User-Agent" => Config.user_agent || USER_AGENT }.merge(options[:headers] || {})
