@@ -16,10 +16,10 @@ use crate::request::Request;
 use crate::request::route::Route;
 use crate::round::chaos::{Dealer, RandomFault};
 use crate::round::check_value::Key;
-use crate::round::cut::Cuts;
 use crate::round::gate::Gate;
 use crate::round::plain::Plain;
 use crate::round::script::Script;
+use crate::round::split::Splits;
 use crate::round::varied::{Interim, Varied};
 use crate::wire::date::Date;
 use crate::wire::guests::Guests;
@@ -31,7 +31,7 @@ pub(crate) struct Hub {
     pub(crate) date: Date,
     pub(crate) timer: Timer,
     pub(crate) gate: Gate,
-    pub(crate) cuts: Cuts,
+    pub(crate) splits: Splits,
     pub(crate) varied: Varied,
     pub(crate) key: Key,
     /// How HTTP/2 is served; none refuses it.
@@ -71,7 +71,7 @@ impl Hub {
             date: Date::new(),
             timer: Timer::new()?,
             gate: Gate::default(),
-            cuts: Cuts::default(),
+            splits: Splits::default(),
             varied: Varied::default(),
             key: Key::random(),
             http2: options.http2.clone(),
@@ -187,7 +187,7 @@ impl Hub {
             self.ages.begin();
         }
         self.gate.set(round.gate.unwrap_or(0), round.count);
-        self.cuts.draw(round.cuts, round.count);
+        self.splits.draw(round.cuts, round.count);
         self.varied.draw(round.varied, round.interim, round.count);
         let script = script.of_round(round.first, round.count, round.word, round.json);
         self.script.replace(Rc::new(script));
@@ -201,7 +201,7 @@ impl Hub {
 
     pub(crate) fn close_round(&self) -> Interval {
         self.gate.set(0, 0);
-        self.cuts.draw(0, 0);
+        self.splits.draw(0, 0);
         self.varied.draw(0, Interim::Never, 0);
         let script = self.script.replace(self.between.clone());
         let check_value = |id| self.key.check_value(script.nonce, id).0;

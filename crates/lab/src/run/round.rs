@@ -65,7 +65,7 @@ pub struct BesideRound {
 }
 
 /// An untimed round of the same shape beside a measured one. The server holds every response until as many requests are in
-/// flight as should be, cuts some in two, and sends others in another form.
+/// flight as should be, splits some in two, and sends others in another form.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Proof {

@@ -27,7 +27,7 @@ pub(super) async fn send(
     let mut ends = after == After::Close;
     match response {
         Response::Item(script, item) => self::item(hub, exchange, &script, item).await?,
-        Response::Rest(..) => return Err(Lost), // responses are cut over HTTP/1.1 only
+        Response::Rest(..) => return Err(Lost), // responses are split over HTTP/1.1 only
         Response::Small(small) => self::small(hub, exchange, *small).await?,
         Response::Stream(stream) => match stream.kind {
             Kind::Body(length, source) => {

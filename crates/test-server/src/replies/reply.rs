@@ -14,8 +14,8 @@ use crate::request::body::Received;
 use crate::request::fault::Fault;
 use crate::request::route::Route;
 use crate::round::chaos::RandomFault;
-use crate::round::cut::PAUSE;
 use crate::round::script::{Item, Script};
+use crate::round::split::PAUSE;
 use crate::round::varied::{Scripted, Variation};
 use crate::wire::head::{After, Field, JSON, Length, TEXT};
 use crate::wire::small::Small;
@@ -150,7 +150,9 @@ impl Reply<'_> {
                     .script(receipt.is_some_and(|receipt| receipt.stray));
                 let delay = script.delay(id).unwrap_or_default() + self.travel(script.round_trip);
                 match delay {
-                    Duration::ZERO if belongs && request.version < 2 && self.hub.cuts.is_due() => {
+                    Duration::ZERO
+                        if belongs && request.version < 2 && self.hub.splits.is_due() =>
+                    {
                         Hold::LastBytes(now + PAUSE)
                     }
                     Duration::ZERO => Hold::Nothing,
@@ -161,12 +163,12 @@ impl Reply<'_> {
         }
     }
 
-    /// What is cut goes around the gate.
+    /// What is split goes around the gate.
     fn hold_at_the_gate(&self, request: &Request, now: Instant) -> Hold {
-        let is_cut = request.version < 2 && self.hub.cuts.is_due();
-        match self.hub.gate.enter(is_cut) {
+        let is_split = request.version < 2 && self.hub.splits.is_due();
+        match self.hub.gate.enter(is_split) {
             Some(ticket) => Hold::Gate(ticket),
-            None if is_cut => Hold::LastBytes(now + PAUSE),
+            None if is_split => Hold::LastBytes(now + PAUSE),
             None => Hold::Nothing,
         }
     }

@@ -2,7 +2,6 @@
 
 pub(crate) mod chaos;
 pub(crate) mod check_value;
-pub(crate) mod cut;
 pub(crate) mod delay;
 pub(crate) mod document;
 pub(crate) mod draw;
@@ -10,4 +9,5 @@ pub(crate) mod gate;
 pub(crate) mod permutation;
 pub(crate) mod plain;
 pub(crate) mod script;
+pub(crate) mod split;
 pub(crate) mod varied;

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::round::cut::Cuts;
 use crate::round::script::{Item, Script};
+use crate::round::split::Splits;
 use crate::wire::date::{Date, LENGTH};
 use crate::wire::head::{After, Head, Length};
 use crate::wire::small::Small;
@@ -22,7 +22,7 @@ const LONGER: usize = 40;
 /// Which responses of a round are varied.
 #[derive(Default)]
 pub(crate) struct Varied {
-    moments: Cuts,
+    moments: Splits,
     /// Whether one may be a 503.
     refuses: Cell<bool>,
     /// Which responses come behind an interim one.
