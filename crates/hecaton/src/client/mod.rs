@@ -205,6 +205,7 @@ fn check(config: &mut Config) -> Result<(), InvalidRequest> {
     HeaderValue::from_bytes(config.user_agent.as_bytes()).map_err(|_| {
         InvalidRequest("user agent contains a line break or another control character".into())
     })?;
+    // For the batches that its caller makes; a single request has no such limit.
     if config.concurrency == 0 {
         return Err(InvalidRequest("concurrency is 0: use at least 1".into()));
     }

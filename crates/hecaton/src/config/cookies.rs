@@ -133,8 +133,8 @@ impl Cookies {
     }
 
     /// Adds the `Cookie` field to a request, unless there are none for its URL, or it has one of its own. A jar that
-    /// joins replaces that one: the request's own cookies follow the jar's. The fields and the number of inherited
-    /// bytes are then returned as they were.
+    /// joins replaces that one: the request's own cookies follow the jar's, and the fields and the number of inherited
+    /// bytes are returned as they were. Otherwise the field comes last, and truncating the fields removes it.
     pub(crate) fn add_to(&self, request: &mut Request) -> Option<(Vec<u8>, usize)> {
         let fields = Fields(&request.fields);
         let own = fields
