@@ -27,8 +27,8 @@ pub fn finalize(
     inputs: u64,
     path: &Path,
 ) -> Result<Tally> {
-    let refused = |error: io::Error| Error::Failed(sentence("write", path, &error));
-    let mut results = ResultsWriter::create(path).map_err(refused)?;
+    let refused = |error: &io::Error| Error::Failed(sentence("write", path, error));
+    let mut results = ResultsWriter::create(path).map_err(|error| refused(&error))?;
     let (mut seen, mut tally) = (RoaringTreemap::new(), Tally::default());
     let mut failed: Option<Error> = None;
     let mut twice = None;
@@ -49,19 +49,18 @@ pub fn finalize(
         }
         results
             .add(lines, whole)
-            .inspect_err(|error| failed = Some(refused_text(path, error)))
+            .inspect_err(|error| failed = Some(refused(error)))
     })
     .map_err(|error| failed.take().unwrap_or(error))?;
     let wrong = match (twice, seen.len()) {
         (Some(number), _) => format!("two records of the input {number}"),
         (None, found) if found != inputs => format!("{found} records of its {inputs} inputs"),
-        _ => return results.finish().map_err(refused).map(|()| tally),
+        _ => {
+            results.finish().map_err(|error| refused(&error))?;
+            return Ok(tally);
+        }
     };
     Err(Error::failed(format!("part {part} has {wrong}")))
-}
-
-fn refused_text(path: &Path, error: &io::Error) -> Error {
-    Error::Failed(sentence("write", path, error))
 }
 
 /// A file of results in the making.

@@ -21,7 +21,7 @@ use crate::job::Job;
 use crate::plan::{Folder, Plan};
 use crate::record::count;
 use crate::run::Running;
-use crate::segment::{self, load, settle};
+use crate::segment::{self, load, publish};
 use crate::show;
 use crate::start::{self, Lock, Started, lock_if_free};
 
@@ -65,7 +65,7 @@ pub fn parts(folder: &Folder) -> Result<()> {
 fn settle_all(folder: &Folder, plan: &Plan) -> Result<()> {
     for part in &plan.parts {
         if let Some(commit) = load(folder, part.number)? {
-            settle(folder, &commit)?;
+            publish(folder, &commit)?;
         }
     }
     Ok(())

@@ -148,7 +148,7 @@ impl Batches {
         &mut self.batches[batch]
     }
 
-    /// See [`Batch::push`]; so do all others.
+    /// As [`Batch::push`], in the batch of the slot's proxy. The methods below do the same for those of [`Batch`].
     pub fn push(&mut self, slot: u32, request: Request) {
         self.of(slot).push(slot, request);
     }
@@ -157,7 +157,7 @@ impl Batches {
         self.of(slot).in_parts(slot, in_parts);
     }
 
-    pub fn take_parts(&mut self) -> impl Iterator<Item = (&u32, Part)> {
+    pub fn take_pieces(&mut self) -> impl Iterator<Item = (&u32, Part)> {
         self.batches.iter_mut().flat_map(Batch::take_parts)
     }
 

@@ -90,8 +90,8 @@ pub enum Then {
 /// What follows an attempt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fate {
-    /// How it counts for its host.
-    pub host: HostSign,
+    /// How it counts for its host; none if it says nothing about the host.
+    pub host: Option<HostSign>,
     /// What becomes of its request.
     pub then: Then,
 }
@@ -155,18 +155,19 @@ impl AttemptEnd {
 /// What follows an attempt that ended so. `statuses` are those that are tried again.
 pub fn fate(end: AttemptEnd, purpose: Purpose, may_repeat: bool, statuses: &[u16]) -> Fate {
     let (host, then) = match end {
-        AttemptEnd::Status(status, pause) => {
-            (of_status(status, pause), after(status, purpose, statuses))
-        }
+        AttemptEnd::Status(status, pause) => (
+            Some(of_status(status, pause)),
+            after(status, purpose, statuses),
+        ),
         AttemptEnd::Failed(failure) => of_failure(failure),
-        AttemptEnd::Crowded => (HostSign::Well, Then::Fewer),
-        AttemptEnd::TooLarge => (HostSign::Well, Then::Record),
-        AttemptEnd::Differs => (HostSign::Well, Then::Once),
-        AttemptEnd::NotModified => (HostSign::Well, Then::Again),
-        AttemptEnd::TooSlow => (HostSign::Badly, Then::Again),
+        AttemptEnd::Crowded => (Some(HostSign::Well), Then::Fewer),
+        AttemptEnd::TooLarge => (Some(HostSign::Well), Then::Record),
+        AttemptEnd::Differs => (Some(HostSign::Well), Then::Once),
+        AttemptEnd::NotModified => (Some(HostSign::Well), Then::Again),
+        AttemptEnd::TooSlow => (Some(HostSign::Badly), Then::Again),
         // Only what may be repeated is continued, and a proxy lost it before its host had it.
-        AttemptEnd::Continued => return Fate::new(HostSign::Well, Then::Now),
-        AttemptEnd::LostByProxy => return Fate::new(HostSign::Unknown, Then::OtherProxy),
+        AttemptEnd::Continued => return Fate::new(Some(HostSign::Well), Then::Now),
+        AttemptEnd::LostByProxy => return Fate::new(None, Then::OtherProxy),
     };
     Fate::new(host, if may_repeat { then } else { Then::Record })
 }
@@ -197,7 +198,7 @@ fn after(status: u16, purpose: Purpose, statuses: &[u16]) -> Then {
     }
 }
 
-fn of_failure(failure: Failure) -> (HostSign, Then) {
+fn of_failure(failure: Failure) -> (Option<HostSign>, Then) {
     let Failure {
         kind,
         phase,
@@ -207,29 +208,33 @@ fn of_failure(failure: Failure) -> (HostSign, Then) {
     let is_stale = is_reused && matches!(phase, Phase::Send | Phase::FirstByte);
     match kind {
         // It never got a connection, for reasons of this side.
-        _ if phase == Phase::Queue => (HostSign::Unknown, Then::Record),
-        Kind::Cancelled => (HostSign::Unknown, Then::Record),
-        Kind::Redirect => (HostSign::Well, Then::Record),
+        _ if phase == Phase::Queue => (None, Then::Record),
+        Kind::Cancelled => (None, Then::Record),
+        Kind::Redirect => (Some(HostSign::Well), Then::Record),
         // The whole body came, and cannot be used.
-        Kind::Body if !is_passing => (HostSign::Well, Then::Record),
-        Kind::Protocol if is_passing && is_stale => (HostSign::Unknown, Then::Reconnect),
-        Kind::Connect | Kind::Protocol if is_passing => (HostSign::Refused, Then::Apart),
+        Kind::Body if !is_passing => (Some(HostSign::Well), Then::Record),
+        Kind::Protocol if is_passing && is_stale => (None, Then::Reconnect),
+        Kind::Connect | Kind::Protocol if is_passing => (Some(HostSign::Refused), Then::Apart),
         // A firewall may drop what asks for a connection too many.
-        Kind::Timeout if is_passing && phase == Phase::Connect => (HostSign::Refused, Then::Apart),
-        Kind::Timeout | Kind::Resolve | Kind::Body if is_passing => (HostSign::Badly, Then::Again),
-        _ => (HostSign::Badly, Then::Record),
+        Kind::Timeout if is_passing && phase == Phase::Connect => {
+            (Some(HostSign::Refused), Then::Apart)
+        }
+        Kind::Timeout | Kind::Resolve | Kind::Body if is_passing => {
+            (Some(HostSign::Badly), Then::Again)
+        }
+        _ => (Some(HostSign::Badly), Then::Record),
     }
 }
 
 impl Fate {
-    fn new(host: HostSign, then: Then) -> Fate {
+    fn new(host: Option<HostSign>, then: Then) -> Fate {
         Fate { host, then }
     }
 
     /// The pause of a host that is overrun: as long as it requests, or after so many others as long as is usual.
     pub fn pause(&self, before: u32) -> Option<Duration> {
         match self.host {
-            HostSign::Overrun(pause) | HostSign::Unavailable(pause) => {
+            Some(HostSign::Overrun(pause) | HostSign::Unavailable(pause)) => {
                 Some(pause.unwrap_or_else(|| usual_pause(before)))
             }
             _ => None,

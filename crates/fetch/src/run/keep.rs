@@ -22,7 +22,7 @@ use crate::expression::{Expression, KnownFields};
 use crate::job::{BodyStorage, Job};
 use crate::plan::{Folder, Planned};
 use crate::record::{Body, Ending};
-use crate::segment::Recovered;
+use crate::segment::KnownInputs;
 use crate::sink::{
     Digested, Digests, Files, Large, Partials, Sink, StoredResponse, TarShards, Warc, Whole, cut,
     keep_named, keep_some, number_of, remove,
@@ -281,7 +281,7 @@ impl Keeper {
     ///
     /// # Errors
     /// When the system refuses, or a body is missing that a record names.
-    pub fn mend(&self, part: u32, attempt: u32, known: &Recovered) -> Result<()> {
+    pub fn mend(&self, part: u32, attempt: u32, known: &KnownInputs) -> Result<()> {
         let home = self.home.join(BODIES);
         let prefix = self.prefix(part, attempt);
         match self.storage {

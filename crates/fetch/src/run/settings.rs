@@ -106,8 +106,8 @@ fn config(job: &Job) -> Result<Config> {
     config.max_buffered = Some(network.max_buffered.max(largest));
     config.decode = network.decode;
     config.resolve = addresses(network)?;
-    config.concurrency = job.pace.concurrency;
-    // Each request that a host gets must have waited for its limits.
+    // Each request that a host gets must have waited for its limits. The engine still re-sends one that its server
+    // certainly did not process: after a GOAWAY, a refused stream, or an idle connection that was closed.
     config.reconnect = false;
     if let Some(agent) = &network.user_agent {
         config.user_agent = agent.clone();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::{Folder, Part, Plan, machine};
-use crate::segment::{Tally, is_held, load, settle};
+use crate::segment::{Tally, is_held, load, publish};
 
 /// How often a part that another worker took over is looked at.
 const LOOK: Duration = Duration::from_millis(500);
@@ -150,7 +150,7 @@ impl GivenParts {
                 // A round may select no input of a part.
                 None if plan.part(number)?.inputs == 0 => done += 1,
                 Some(commit) => {
-                    settle(folder, &commit)?;
+                    publish(folder, &commit)?;
                     tally.add(&commit.tally);
                     done += 1;
                 }

@@ -9,8 +9,8 @@ use nix::fcntl::{Flock, FlockArg};
 
 use super::checkpoint;
 use super::entry::{Attempt, Counted};
+use super::known_inputs::KnownInputs;
 use super::look_back::{look_back, newest};
-use super::recovered::Recovered;
 use crate::error::{Result, at};
 use crate::frame::pack_aside;
 use crate::plan::{Folder, sync_folder_of};
@@ -49,7 +49,7 @@ pub struct Claim {
     /// The bytes of earlier attempts that count.
     pub counts: Vec<Counted>,
     /// The state that they left.
-    pub known: Recovered,
+    pub known: KnownInputs,
 }
 
 /// Begins the next attempt at a part without waiting for an earlier worker; none if the part is done.
@@ -213,7 +213,7 @@ mod tests {
 
     fn lines(folder: &Folder, counts: &[Counted]) -> String {
         let mut found = String::new();
-        super::super::scan::visit(folder, 0, counts, &mut |piece, _| {
+        super::super::whole_frames::visit(folder, 0, counts, &mut |piece, _| {
             if let Piece::Lines(lines) = piece {
                 found.push_str(std::str::from_utf8(lines).unwrap());
             }
@@ -283,7 +283,7 @@ mod tests {
         let before = first.bytes + append(&mut first, &line(1)).len() as u64;
         append(&mut first, &line(2));
         let known = |numbers: &[u64]| {
-            let mut known = Recovered::default();
+            let mut known = KnownInputs::default();
             for number in numbers {
                 known.take(&Piece::Lines(line(*number).as_bytes())).unwrap();
             }

@@ -11,7 +11,7 @@ use roaring::RoaringTreemap;
 use serde::{Deserialize, Serialize};
 
 use super::commit::Tally;
-use super::recovered::Recovered;
+use super::known_inputs::KnownInputs;
 use crate::frame::{Frame, first, pack_aside};
 use crate::plan::{Folder, replace};
 
@@ -24,7 +24,7 @@ pub struct Checkpoint {
     /// So many bytes of the segment, all of them whole frames.
     pub bytes: u64,
     /// The state at that byte.
-    pub known: Recovered,
+    pub known: KnownInputs,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -48,12 +48,12 @@ impl Checkpoint {
         };
         let head: Head = serde_json::from_slice(next()?).ok()?;
         let mut set = || RoaringTreemap::deserialize_from(next()?).ok();
-        let known = Recovered {
+        let known = KnownInputs {
             done: set()?,
             intents: set()?,
             tally: head.tally,
             archives: head.archives,
-            ..Recovered::default()
+            ..KnownInputs::default()
         };
         (head.bytes <= length).then_some(Checkpoint {
             bytes: head.bytes,
@@ -63,7 +63,7 @@ impl Checkpoint {
 }
 
 /// Writes a checkpoint. A failure is ignored, because the segment has everything.
-pub fn write(folder: &Folder, part: u32, attempt: u32, bytes: u64, known: &Recovered) {
+pub fn write(folder: &Folder, part: u32, attempt: u32, bytes: u64, known: &KnownInputs) {
     let head = Head {
         bytes,
         tally: known.tally.clone(),
@@ -93,7 +93,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = Folder::at(home.path());
         fs::create_dir_all(folder.part(3)).unwrap();
-        let mut known = Recovered::default();
+        let mut known = KnownInputs::default();
         known.done.insert_range(5..5000);
         known.intents.insert(u64::MAX - 1);
         known.tally.count(Outcome::Error, false);

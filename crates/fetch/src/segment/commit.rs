@@ -194,11 +194,11 @@ impl Commit {
     }
 }
 
-/// Completes a committed part after a crash: moves its results into `results/`, and removes its segments.
+/// Completes a committed part, at its end or after a crash: moves its results into `results/`, and removes its segments.
 ///
 /// # Errors
 /// When the system refuses, or the results are nowhere.
-pub fn settle(folder: &Folder, commit: &Commit) -> Result<()> {
+pub fn publish(folder: &Folder, commit: &Commit) -> Result<()> {
     let result = folder.result(commit.part);
     let draft = Commit::final_draft(folder, commit.part, commit.attempt);
     match fs::rename(&draft, &result) {

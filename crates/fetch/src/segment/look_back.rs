@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::checkpoint::Checkpoint;
 use super::entry::{Attempt, Counted};
-use super::recovered::Recovered;
-use super::scan::{scan_from, visit};
+use super::known_inputs::KnownInputs;
+use super::whole_frames::{scan_from, visit};
 use crate::error::{Result, at};
 use crate::frame::{Frame, first};
 use crate::plan::Folder;
@@ -51,7 +51,7 @@ pub(super) fn look_back(
     folder: &Folder,
     part: u32,
     attempt: u32,
-) -> Result<(Vec<Counted>, Recovered)> {
+) -> Result<(Vec<Counted>, KnownInputs)> {
     for earlier in (1..attempt).rev() {
         let path = folder.attempt(part, earlier);
         // To the disk first: what counts once must be there for good.
@@ -70,7 +70,7 @@ pub(super) fn look_back(
         let (start, mut known) = match checkpoint {
             Some(checkpoint) => (checkpoint.bytes, checkpoint.known),
             None => {
-                let mut known = Recovered::default();
+                let mut known = KnownInputs::default();
                 visit(folder, part, &counts, &mut |piece, _| known.take(&piece))?;
                 (head, known)
             }
@@ -82,7 +82,7 @@ pub(super) fn look_back(
         });
         return Ok((counts, known));
     }
-    Ok((Vec::new(), Recovered::default()))
+    Ok((Vec::new(), KnownInputs::default()))
 }
 
 /// The bytes that counted before an attempt, and the length of its head; none if it has no head yet.

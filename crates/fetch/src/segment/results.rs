@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::commit::load;
-use super::scan::{Piece, is_followed, scan_open};
+use super::whole_frames::{Piece, is_followed, scan_open};
 use crate::error::{Error, Result, at};
 use crate::plan::Folder;
 

@@ -16,8 +16,8 @@ use nix::fcntl::Flock;
 use super::attempt::Claim;
 use super::checkpoint;
 use super::entry::Attempt;
-use super::recovered::Recovered;
-use super::scan::Piece;
+use super::known_inputs::KnownInputs;
+use super::whole_frames::Piece;
 use crate::error::{Error, Result, sentence};
 use crate::frame::{Packer, pack_aside};
 use crate::plan::Folder;
@@ -185,7 +185,7 @@ struct Segment {
     bytes: u64,
     is_dirty: bool,
     /// The state of the part, with everything that counted before this segment.
-    known: Recovered,
+    known: KnownInputs,
     /// The length at the last checkpoint.
     noted: u64,
     /// When the mirror got it last.

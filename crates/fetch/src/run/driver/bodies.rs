@@ -145,7 +145,7 @@ impl Bodies {
         Ok(())
     }
 
-    /// Takes a part of a response; false if no more of it is needed.
+    /// Takes a piece of a response; false if no more of it is needed.
     fn take(
         &mut self,
         slot: u32,
@@ -286,14 +286,14 @@ fn rest_of(request: Request, partial: &Partial) -> std::result::Result<Request, 
 }
 
 impl Driver<'_> {
-    /// Takes the parts of responses that have come.
-    pub(super) fn take_parts(&mut self) -> Result<()> {
+    /// Takes the pieces of responses that have come.
+    pub(super) fn take_pieces(&mut self) -> Result<()> {
         if !self.bodies.is_on() && self.robots.is_empty() {
             return Ok(());
         }
         let shared = self.shared;
-        let (mut parts, mut coming) = (Vec::new(), self.batch.take_parts());
-        // A part that is not taken stays, and nothing more of its body is read.
+        let (mut parts, mut coming) = (Vec::new(), self.batch.take_pieces());
+        // A piece that is not taken stays, and nothing more of its body is read.
         while shared.bandwidth.pause(Instant::now()).is_none()
             && let Some((slot, part)) = coming.next()
         {
@@ -308,7 +308,7 @@ impl Driver<'_> {
                 Part::Piece(piece) => piece.len(),
                 Part::Head(_) => 0,
             };
-            match self.take_part(slot, part)? {
+            match self.take_piece(slot, part)? {
                 true => self.hold_back(slot, length),
                 false => self.batch.enough(slot),
             }
@@ -348,10 +348,10 @@ impl Driver<'_> {
         held.filter_map(|(_, bandwidth)| bandwidth.pause(now)).min()
     }
 
-    /// Takes a part of a response; false if no more of it is needed.
-    fn take_part(&mut self, slot: u32, part: Part) -> Result<bool> {
+    /// Takes a piece of a response; false if no more of it is needed.
+    fn take_piece(&mut self, slot: u32, part: Part) -> Result<bool> {
         if self.robots.has(slot) {
-            return Ok(!self.robots.take_part(slot, &part));
+            return Ok(!self.robots.take_piece(slot, &part));
         }
         let flight = self.flights.get(slot);
         let number = flight.map_or(0, |flight| flight.pending.planned.number);

@@ -9,7 +9,7 @@ use crate::finalize::finalize;
 use crate::plan::Folder;
 use crate::run::part::OpenPart;
 use crate::run::supply::Standing;
-use crate::segment::{Commit, Counted, settle};
+use crate::segment::{Commit, Counted, publish};
 use crate::sink::Partials;
 
 /// How long requests in flight may take to end after another worker has begun their part.
@@ -37,7 +37,7 @@ impl Driver<'_> {
             .position(|part| part.is_done() && part.lines.is_empty())
         {
             let part = self.open.remove(index);
-            self.ended.written += part.written();
+            self.summary.written += part.written();
             part.partials.iter().for_each(Partials::clear);
             let finished = part.sink.finish();
             if unless_taken_over(self.folder, part.number, part.attempt, finished)?.is_none() {
@@ -91,7 +91,7 @@ impl Driver<'_> {
 
     /// Hands over what is known of a part that this worker leaves.
     fn close_early(&mut self, mut part: OpenPart) -> Result<()> {
-        self.ended.written += part.written();
+        self.summary.written += part.written();
         let lines = part.take_lines(Instant::now(), true);
         let lines = unless_taken_over(self.folder, part.number, part.attempt, lines)?;
         if let Some(lines) = lines.flatten() {
@@ -157,7 +157,7 @@ fn finish(
     };
     let is_ours = commit.create(folder)?;
     match is_ours {
-        true => settle(folder, &commit)?,
+        true => publish(folder, &commit)?,
         false => drop(std::fs::remove_file(&draft_results)),
     }
     Ok(is_ours)

@@ -190,14 +190,14 @@ impl Driver<'_> {
         &mut self,
         flight: &Flight,
         index: usize,
-        ended: HostSign,
+        ended: Option<HostSign>,
         outcome: &hecaton::Outcome,
         now: Instant,
     ) {
         let hosts = &mut self.open[index].hosts;
-        if ended == HostSign::Unknown {
-            return hosts.unstarted(flight.host);
-        }
+        let Some(ended) = ended else {
+            return hosts.uncount(flight.host);
+        };
         let span = Span {
             begun: flight.started,
             ended: now,
@@ -224,10 +224,10 @@ impl Driver<'_> {
     }
 
     /// Whether a robots.txt without an answer decides about many inputs: they would wait until the host is back.
-    fn decides_about_many(&self, flight: &Flight, index: usize, ended: HostSign) -> bool {
+    fn decides_about_many(&self, flight: &Flight, index: usize, ended: Option<HostSign>) -> bool {
         let hosts = &self.open[index].hosts;
         flight.pending.is_robots
-            && matches!(ended, HostSign::Badly | HostSign::Refused)
+            && matches!(ended, Some(HostSign::Badly | HostSign::Refused))
             && hosts.would_rest(flight.host, self.job.pace.retries + 1)
     }
 

@@ -110,7 +110,7 @@ pub struct Driver<'a> {
     own: OwnHeaders,
     /// How pages are followed, if they are.
     paging: Option<Paging>,
-    ended: ThreadSummary,
+    summary: ThreadSummary,
     parts_done: u64,
     /// Records that parts already had when this thread opened them.
     found: u64,
@@ -169,7 +169,7 @@ impl<'a> Driver<'a> {
             ticket: 0,
             robots: robots::RobotsFiles::default(),
             naming: Naming::new(job)?,
-            ended: ThreadSummary::default(),
+            summary: ThreadSummary::default(),
             parts_done: 0,
             found: 0,
             reported: Instant::now(),
@@ -204,7 +204,7 @@ impl<'a> Driver<'a> {
                 return Ok(());
             }
             self.wait(next, &mut outcomes);
-            self.take_parts()?;
+            self.take_pieces()?;
             for (slot, outcome) in outcomes.drain(..) {
                 self.ended(slot, outcome)?;
                 if self.open.iter().any(OpenPart::has_many_lines) {
@@ -235,7 +235,7 @@ impl<'a> Driver<'a> {
             Report::Finished(number, is_ours) => {
                 let tally = self.finishing.remove(&number).unwrap_or_default();
                 match is_ours {
-                    true => self.ended.tally.add(&tally),
+                    true => self.summary.tally.add(&tally),
                     false => self.gone(number),
                 }
                 self.shared.supply.lock().left(number);
@@ -246,7 +246,7 @@ impl<'a> Driver<'a> {
     }
 
     fn gone(&mut self, number: u32) {
-        self.ended.elsewhere.push(number);
+        self.summary.elsewhere.push(number);
         self.say(format!("part {number} was taken over by another worker"));
     }
 
@@ -285,8 +285,8 @@ impl<'a> Driver<'a> {
     fn end(mut self, driven: Result<()>) -> Result<ThreadSummary> {
         self.batch.abort();
         self.report();
-        self.ended.matches = self.keeper.matches();
-        self.ended.is_over = self.open.is_empty()
+        self.summary.matches = self.keeper.matches();
+        self.summary.is_over = self.open.is_empty()
             && self.announced.is_empty()
             && self.shared.supply.lock().is_over();
         let reports = self.writer.end();
@@ -296,6 +296,6 @@ impl<'a> Driver<'a> {
                 return Err(error);
             }
         }
-        Ok(self.ended)
+        Ok(self.summary)
     }
 }

@@ -34,7 +34,7 @@ impl Driver<'_> {
 
     pub(super) fn report(&self) {
         let now = Instant::now();
-        let mut tally = self.ended.tally.clone();
+        let mut tally = self.summary.tally.clone();
         self.finishing.values().for_each(|part| tally.add(part));
         self.open.iter().for_each(|part| tally.add(&part.tally));
         let hosts = self.open.iter();

@@ -43,7 +43,7 @@ impl RobotsFiles {
     }
 
     /// Takes a part of one; true if that is all that counts, because a file may have no end.
-    pub fn take_part(&mut self, slot: u32, part: &Part) -> bool {
+    pub fn take_piece(&mut self, slot: u32, part: &Part) -> bool {
         let (Part::Piece(piece), Some(file)) = (part, self.0.get_mut(&slot)) else {
             return false;
         };

@@ -202,7 +202,7 @@ impl Driver<'_> {
 
     fn done_elsewhere(&mut self, number: u32) {
         self.parts_done += 1;
-        self.ended.elsewhere.push(number);
+        self.summary.elsewhere.push(number);
         self.shared.supply.lock().left(number);
     }
 
@@ -325,7 +325,7 @@ impl Driver<'_> {
             return;
         };
         let part = &mut self.open[index];
-        part.hosts.unstarted(flight.host);
+        part.hosts.uncount(flight.host);
         if flight.pending.is_robots {
             let rules = Robots::allow_all();
             return part.heed(flight.host, rules, &self.maker, &mut self.records);

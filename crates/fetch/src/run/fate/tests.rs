@@ -1,6 +1,5 @@
 //! The table of fates: every end of an attempt, for every purpose.
 
-use HostSign::{Badly, Refused, Unknown, Well};
 use Then::{Again, Apart, Fewer, Later, Now, Once, OtherProxy, Reconnect, Record};
 
 use super::*;
@@ -9,40 +8,44 @@ const STATUSES: [u16; 4] = [404, 429, 502, 503];
 
 const PAUSE: Option<Duration> = Some(Duration::from_secs(7));
 
-const OVERRUN: HostSign = HostSign::Overrun(PAUSE);
-const UNAVAILABLE: HostSign = HostSign::Unavailable(PAUSE);
+const WELL: Option<HostSign> = Some(HostSign::Well);
+const BADLY: Option<HostSign> = Some(HostSign::Badly);
+const REFUSED: Option<HostSign> = Some(HostSign::Refused);
+const OVERRUN: Option<HostSign> = Some(HostSign::Overrun(PAUSE));
+const UNAVAILABLE: Option<HostSign> = Some(HostSign::Unavailable(PAUSE));
+const UNKNOWN: Option<HostSign> = None;
 
 /// A status, how it counts for its host, and what becomes of an input (also of a further page, and of where a redirect
 /// led) and of a side request (a robots.txt, a sitemap, a list).
 ///
 /// The statuses that are tried again are 404, 429, 502 and 503.
-const OF_STATUSES: [(u16, HostSign, [Then; 2]); 26] = [
-    (200, Well, [Record, Record]),
-    (204, Well, [Record, Record]),
-    (206, Well, [Record, Record]),
-    (301, Well, [Record, Record]),
-    (304, Well, [Record, Record]),
-    (400, Well, [Record, Record]),
-    (401, Well, [Record, Record]),
-    (403, Well, [Record, Record]),
-    (404, Well, [Again, Record]),
-    (408, Well, [Record, Record]),
-    (410, Well, [Record, Record]),
-    (416, Well, [Record, Record]),
+const OF_STATUSES: [(u16, Option<HostSign>, [Then; 2]); 26] = [
+    (200, WELL, [Record, Record]),
+    (204, WELL, [Record, Record]),
+    (206, WELL, [Record, Record]),
+    (301, WELL, [Record, Record]),
+    (304, WELL, [Record, Record]),
+    (400, WELL, [Record, Record]),
+    (401, WELL, [Record, Record]),
+    (403, WELL, [Record, Record]),
+    (404, WELL, [Again, Record]),
+    (408, WELL, [Record, Record]),
+    (410, WELL, [Record, Record]),
+    (416, WELL, [Record, Record]),
     (429, OVERRUN, [Later, Later]),
-    (499, Well, [Record, Record]),
-    (500, Well, [Record, Again]),
-    (501, Well, [Record, Again]),
-    (502, Badly, [Again, Again]),
+    (499, WELL, [Record, Record]),
+    (500, WELL, [Record, Again]),
+    (501, WELL, [Record, Again]),
+    (502, BADLY, [Again, Again]),
     (503, UNAVAILABLE, [Later, Later]),
-    (504, Badly, [Record, Again]),
-    (505, Well, [Record, Again]),
-    (519, Well, [Record, Again]),
-    (520, Badly, [Record, Again]),
-    (527, Badly, [Record, Again]),
-    (528, Well, [Record, Again]),
-    (599, Well, [Record, Again]),
-    (600, Well, [Record, Record]),
+    (504, BADLY, [Record, Again]),
+    (505, WELL, [Record, Again]),
+    (519, WELL, [Record, Again]),
+    (520, BADLY, [Record, Again]),
+    (527, BADLY, [Record, Again]),
+    (528, WELL, [Record, Again]),
+    (599, WELL, [Record, Again]),
+    (600, WELL, [Record, Record]),
 ];
 
 const KINDS: [Kind; 8] = [
@@ -58,14 +61,14 @@ const KINDS: [Kind; 8] = [
 
 /// What follows a failure that may pass, and one that every try would repeat, by kind. The same for all purposes, and
 /// in all phases after the queue, but for a time-out in connecting.
-fn of_kind(kind: Kind) -> [(HostSign, Then); 2] {
+fn of_kind(kind: Kind) -> [(Option<HostSign>, Then); 2] {
     match kind {
-        Kind::Timeout | Kind::Resolve => [(Badly, Again), (Badly, Record)],
-        Kind::Connect | Kind::Protocol => [(Refused, Apart), (Badly, Record)],
-        Kind::Body => [(Badly, Again), (Well, Record)],
-        Kind::Tls => [(Badly, Record), (Badly, Record)],
-        Kind::Redirect => [(Well, Record), (Well, Record)],
-        Kind::Cancelled => [(Unknown, Record), (Unknown, Record)],
+        Kind::Timeout | Kind::Resolve => [(BADLY, Again), (BADLY, Record)],
+        Kind::Connect | Kind::Protocol => [(REFUSED, Apart), (BADLY, Record)],
+        Kind::Body => [(BADLY, Again), (WELL, Record)],
+        Kind::Tls => [(BADLY, Record), (BADLY, Record)],
+        Kind::Redirect => [(WELL, Record), (WELL, Record)],
+        Kind::Cancelled => [(UNKNOWN, Record), (UNKNOWN, Record)],
     }
 }
 
@@ -85,7 +88,7 @@ fn failures() -> impl Iterator<Item = Failure> {
     })
 }
 
-fn expected(failure: Failure) -> (HostSign, Then) {
+fn expected(failure: Failure) -> (Option<HostSign>, Then) {
     let Failure {
         kind,
         phase,
@@ -94,19 +97,19 @@ fn expected(failure: Failure) -> (HostSign, Then) {
     } = failure;
     let is_stale = is_reused && [Phase::Send, Phase::FirstByte].contains(&phase);
     if phase == Phase::Queue {
-        return (Unknown, Record);
+        return (UNKNOWN, Record);
     }
     if kind == Kind::Protocol && is_passing && is_stale {
-        return (Unknown, Reconnect);
+        return (UNKNOWN, Reconnect);
     }
     if kind == Kind::Timeout && phase == Phase::Connect && is_passing {
-        return (Refused, Apart);
+        return (REFUSED, Apart);
     }
     of_kind(kind)[usize::from(!is_passing)]
 }
 
 /// Every end with what follows it, for an input and for a side request.
-fn table() -> Vec<(AttemptEnd, HostSign, [Then; 2])> {
+fn table() -> Vec<(AttemptEnd, Option<HostSign>, [Then; 2])> {
     let statuses = OF_STATUSES.into_iter();
     let statuses =
         statuses.map(|(status, host, then)| (AttemptEnd::Status(status, PAUSE), host, then));
@@ -115,13 +118,13 @@ fn table() -> Vec<(AttemptEnd, HostSign, [Then; 2])> {
         (AttemptEnd::Failed(failure), host, [then; 2])
     });
     let others = [
-        (AttemptEnd::Crowded, Well, [Fewer; 2]),
-        (AttemptEnd::TooLarge, Well, [Record; 2]),
-        (AttemptEnd::Differs, Well, [Once; 2]),
-        (AttemptEnd::NotModified, Well, [Again; 2]),
-        (AttemptEnd::TooSlow, Badly, [Again; 2]),
-        (AttemptEnd::Continued, Well, [Now; 2]),
-        (AttemptEnd::LostByProxy, Unknown, [OtherProxy; 2]),
+        (AttemptEnd::Crowded, WELL, [Fewer; 2]),
+        (AttemptEnd::TooLarge, WELL, [Record; 2]),
+        (AttemptEnd::Differs, WELL, [Once; 2]),
+        (AttemptEnd::NotModified, WELL, [Again; 2]),
+        (AttemptEnd::TooSlow, BADLY, [Again; 2]),
+        (AttemptEnd::Continued, WELL, [Now; 2]),
+        (AttemptEnd::LostByProxy, UNKNOWN, [OtherProxy; 2]),
     ];
     statuses.chain(failures).chain(others).collect()
 }
@@ -155,7 +158,7 @@ fn the_usual_statuses_are_those_that_say_that_a_host_has_no_answer() {
             true,
             &usual,
         );
-        assert_eq!(found.then == Record, found.host == Well, "{status}");
+        assert_eq!(found.then == Record, found.host == WELL, "{status}");
     }
 }
 

@@ -189,8 +189,8 @@ impl<T> HostState<T> {
         Some(item)
     }
 
-    /// Takes back a start: it was no request.
-    pub fn unstart(&mut self) {
+    /// Counts one out that says nothing about the host.
+    pub fn uncount(&mut self) {
         self.in_flight -= 1;
         self.health.get().crowd.leave(1);
     }
@@ -199,7 +199,7 @@ impl<T> HostState<T> {
     pub fn end(&mut self, ended: HostSign, limits: &Limits, span: Span) -> Option<Change> {
         self.in_flight -= 1;
         self.ended += 1;
-        self.failed += u64::from(!matches!(ended, HostSign::Well | HostSign::Unknown));
+        self.failed += u64::from(ended != HostSign::Well);
         self.taken += span.ended - span.begun;
         let mut health = self.health.get();
         health.crowd.leave(1);
@@ -221,7 +221,6 @@ impl<T> HostState<T> {
             HostSign::Badly => health.fail(limits, span),
             HostSign::Overrun(requested) => health.pause(requested, limits, span),
             HostSign::Unavailable(requested) => health.fail_and_pause(requested, limits, span),
-            HostSign::Unknown => None,
         }
     }
 

@@ -270,9 +270,10 @@ impl<T> Hosts<T> {
         change
     }
 
-    /// One that was to start did not: it was no request.
-    pub fn unstarted(&mut self, number: u32) {
-        self.hosts[number as usize].unstart();
+    /// Counts out a request that says nothing about its host: it was not sent, or ended for reasons of this side or of a
+    /// proxy, or with a connection that was closed for lack of use.
+    pub fn uncount(&mut self, number: u32) {
+        self.hosts[number as usize].uncount();
         self.review(number);
     }
 

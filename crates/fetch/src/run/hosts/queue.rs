@@ -42,7 +42,7 @@ impl<T> Queue<T> {
         self.len() == 0
     }
 
-    /// The first that is neither held back nor to be sent again.
+    /// The first that was not sent yet, else the first that was.
     pub fn take_first(&mut self) -> Option<T> {
         self.fresh.pop_front().or_else(|| self.tried.pop_front())
     }

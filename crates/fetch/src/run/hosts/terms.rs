@@ -55,8 +55,6 @@ pub enum HostSign {
     Overrun(Option<Duration>),
     /// The host has no answer because it is overrun or down (503), and may have sent a `Retry-After`.
     Unavailable(Option<Duration>),
-    /// In a way that says nothing about the host.
-    Unknown,
 }
 
 impl HostSign {
@@ -64,7 +62,7 @@ impl HostSign {
     pub fn sign(self) -> Sign {
         match self {
             HostSign::Well => Sign::Good,
-            HostSign::Badly | HostSign::Refused | HostSign::Unknown => Sign::Failed,
+            HostSign::Badly | HostSign::Refused => Sign::Failed,
             HostSign::Overrun(_) | HostSign::Unavailable(_) => Sign::Overrun,
         }
     }

@@ -70,9 +70,9 @@ impl Groups {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn next(&mut self, cursor: u16, file: &mut InputFile) -> Result<Option<Planned>> {
+    pub fn next(&mut self, number: u16, file: &mut InputFile) -> Result<Option<Planned>> {
         let (most, room) = (self.most(), self.room);
-        let group = &mut self.all[usize::from(cursor)];
+        let group = &mut self.all[usize::from(number)];
         group.is_full = group.waiting >= most || group.bytes >= room;
         if group.is_full {
             return Ok(None);
@@ -87,7 +87,7 @@ impl Groups {
 
     /// One more waits.
     pub fn joined(&mut self, pending: &Pending) {
-        let group = &mut self.all[usize::from(pending.cursor)];
+        let group = &mut self.all[usize::from(pending.group)];
         group.waiting += 1;
         group.bytes += pending.weight();
     }
@@ -95,12 +95,12 @@ impl Groups {
     /// One waits no more. Its group may be read again if it was full and has room now.
     pub fn left(&mut self, pending: &Pending) {
         let (most, room) = (self.most(), self.room);
-        let group = &mut self.all[usize::from(pending.cursor)];
+        let group = &mut self.all[usize::from(pending.group)];
         group.waiting -= 1;
         group.bytes -= pending.weight();
         let has_room = group.waiting <= most / 2 && group.bytes <= room / 2;
         if has_room && std::mem::take(&mut group.is_full) {
-            self.open.push_back(pending.cursor);
+            self.open.push_back(pending.group);
         }
     }
 

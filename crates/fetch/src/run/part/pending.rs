@@ -11,7 +11,7 @@ pub struct Pending {
     /// The input.
     pub planned: Planned,
     /// Its group.
-    pub cursor: u16,
+    pub group: u16,
     /// How often it was tried.
     pub attempts: u32,
     /// How many earlier tries of its current URL count. Those do not whose host was down for all, or overrun.
@@ -73,10 +73,10 @@ impl Pending {
     }
 
     /// One that was not tried yet.
-    pub fn new(planned: Planned, cursor: u16) -> Pending {
+    pub fn new(planned: Planned, group: u16) -> Pending {
         Pending {
             planned,
-            cursor,
+            group,
             attempts: 0,
             tries: 0,
             overrun: None,
@@ -95,7 +95,7 @@ impl Pending {
     }
 
     /// The request for a robots.txt at this URL.
-    pub fn robots(url: Box<str>, cursor: u16) -> Pending {
+    pub fn robots(url: Box<str>, group: u16) -> Pending {
         let planned = Planned {
             number: u64::MAX,
             line: 0,
@@ -104,24 +104,24 @@ impl Pending {
         };
         Pending {
             is_robots: true,
-            ..Pending::new(planned, cursor)
+            ..Pending::new(planned, group)
         }
     }
 
     /// One at its next page.
-    pub fn at_page(pages: Pages, way: Way, planned: Planned, cursor: u16) -> Pending {
+    pub fn at_page(pages: Pages, way: Way, planned: Planned, group: u16) -> Pending {
         Pending {
             pages: Some(Box::new(pages)),
-            ..Pending::on(Some(way), planned, cursor)
+            ..Pending::on(Some(way), planned, group)
         }
     }
 
     /// One whose redirects an earlier round followed as far as this.
-    pub fn on(way: Option<Way>, planned: Planned, cursor: u16) -> Pending {
+    pub fn on(way: Option<Way>, planned: Planned, group: u16) -> Pending {
         Pending {
             attempts: way.as_ref().map_or(0, |way| way.attempts),
             onward: way.map(Box::new),
-            ..Pending::new(planned, cursor)
+            ..Pending::new(planned, group)
         }
     }
 

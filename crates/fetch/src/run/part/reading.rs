@@ -136,11 +136,11 @@ impl OpenPart {
     fn read(&mut self, reading: &mut Reading<'_>) -> Result<bool> {
         let before = self.groups.read;
         for _ in 0..self.groups.open.len() {
-            let Some(cursor) = self.groups.open.pop_front() else {
+            let Some(group) = self.groups.open.pop_front() else {
                 break;
             };
-            if self.read_group(cursor, reading)? {
-                self.groups.open.push_back(cursor);
+            if self.read_group(group, reading)? {
+                self.groups.open.push_back(group);
             }
         }
         let read = self.groups.read;
@@ -154,17 +154,17 @@ impl OpenPart {
     }
 
     /// Reads some inputs of a group; false if it is at its end, or full.
-    fn read_group(&mut self, cursor: u16, reading: &mut Reading<'_>) -> Result<bool> {
+    fn read_group(&mut self, group: u16, reading: &mut Reading<'_>) -> Result<bool> {
         for _ in 0..AT_ONCE {
-            let Some(planned) = self.groups.next(cursor, reading.file)? else {
+            let Some(planned) = self.groups.next(group, reading.file)? else {
                 return Ok(false);
             };
-            self.take(planned, cursor, reading);
+            self.take(planned, group, reading);
         }
         Ok(true)
     }
 
-    fn take(&mut self, planned: Planned, cursor: u16, reading: &mut Reading<'_>) {
+    fn take(&mut self, planned: Planned, group: u16, reading: &mut Reading<'_>) {
         if self.done.contains(planned.number) {
             return;
         }
@@ -178,7 +178,7 @@ impl OpenPart {
         let url = way.as_ref().map_or(&*rendered.url, |way| &way.url);
         let from = way.as_ref().map(|_| self.listed(&rendered.url));
         let has_acted = reading.maker.has_acted(&rendered, way.as_ref());
-        let reached = match self.host(url, from, cursor) {
+        let reached = match self.host(url, from, group) {
             Ok(reached) => reached,
             Err(why) => {
                 let (outcome, why) = (Outcome::Invalid, &*why);
@@ -194,8 +194,8 @@ impl OpenPart {
         let forbidden = rules.and_then(|rules| self.forbids(rules, url));
         drop(rendered);
         let mut pending = match (pages, way) {
-            (Some(pages), Some(way)) => Pending::at_page(pages, way, planned, cursor),
-            (_, way) => Pending::on(way, planned, cursor),
+            (Some(pages), Some(way)) => Pending::at_page(pages, way, planned, group),
+            (_, way) => Pending::on(way, planned, group),
         };
         pending.is_intended = has_acted;
         if let Some(unsent) = forbidden {
@@ -250,7 +250,7 @@ impl OpenPart {
         &mut self,
         url: &str,
         from: Option<Referrer<'_>>,
-        cursor: u16,
+        group: u16,
     ) -> std::result::Result<Reached, String> {
         let (name, foreign) = self.last.of(url).map_err(|error| error.to_string())?;
         let own_hosts = &self.limits.own_hosts;
@@ -273,7 +273,7 @@ impl OpenPart {
             is_new,
             is_own,
             url,
-            cursor,
+            group,
         };
         let rules = self.rules(&visited);
         Ok(Reached {
@@ -307,7 +307,7 @@ impl OpenPart {
             url: &here,
             is_own: pending.is_own,
         });
-        let reached = match self.host(url, from, pending.cursor) {
+        let reached = match self.host(url, from, pending.group) {
             Ok(reached) => reached,
             Err(why) => return Err(Box::new((pending, Unfollowed::Refused(why)))),
         };

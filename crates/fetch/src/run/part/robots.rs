@@ -21,7 +21,7 @@ struct RobotsFile {
     host: u32,
     url: Box<str>,
     /// The group of the input that needs it first.
-    cursor: u16,
+    group: u16,
     /// Whether the user wrote the host as their own.
     is_own: bool,
 }
@@ -36,7 +36,7 @@ pub(super) struct Visited<'a> {
     /// The input's URL.
     pub url: &'a str,
     /// The input's group.
-    pub cursor: u16,
+    pub group: u16,
 }
 
 impl Visited<'_> {
@@ -46,7 +46,7 @@ impl Visited<'_> {
         Some(RobotsFile {
             host: self.host,
             url: String::from(url).into(),
-            cursor: self.cursor,
+            group: self.group,
             is_own: self.is_own,
         })
     }
@@ -110,7 +110,7 @@ impl OpenPart {
         self.hosts.close_gate(file.host, Gate::Fetching);
         let pending = Pending {
             is_own: file.is_own,
-            ..Pending::robots(file.url, file.cursor)
+            ..Pending::robots(file.url, file.group)
         };
         self.queue_first(file.host, pending);
     }
@@ -124,7 +124,7 @@ impl OpenPart {
         let (there, here) = (&onward.url, Referrer { url, is_own });
         let foreign = self.last.is_foreign(there);
         let is_own = self.limits.own_hosts.leads(here, there, foreign);
-        let pending = Pending::robots(onward.url.as_str().into(), from.cursor);
+        let pending = Pending::robots(onward.url.as_str().into(), from.group);
         let pending = Pending {
             is_own,
             onward: Some(Box::new(onward)),

@@ -1,4 +1,4 @@
-//! The state that earlier attempts at a part left: which inputs have a record, and which only an intent.
+//! What earlier attempts at a part left: which inputs have a record, and which only an intent.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,11 +8,11 @@ use roaring::RoaringTreemap;
 use super::commit::Tally;
 use super::entry::Attempt;
 use super::pages::{self, Unfinished};
-use super::scan::{Piece, head_of, is_followed};
+use super::whole_frames::{Piece, head_of, is_followed};
 
 /// The state of a part's inputs.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Recovered {
+pub struct KnownInputs {
     /// Inputs that have their record.
     pub done: RoaringTreemap,
     /// Inputs whose requests were about to be sent, of methods that must not be repeated.
@@ -27,7 +27,7 @@ pub struct Recovered {
     pub(super) archive: Option<(String, u64)>,
 }
 
-impl Recovered {
+impl KnownInputs {
     /// Adds what a frame says.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ mod tests {
     fn an_archive_counts_as_far_as_the_lines_that_followed() {
         let aside = |bytes| Attempt::Archive("a".into(), bytes).content();
         let line = b"{\"n\":1,\"outcome\":\"response\",\"ok\":true}\n";
-        let mut known = Recovered::default();
+        let mut known = KnownInputs::default();
         known.take(&Piece::Aside(&aside(10))).unwrap();
         assert!(known.archives.is_empty());
         known.take(&Piece::Lines(line)).unwrap();

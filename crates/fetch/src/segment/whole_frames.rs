@@ -1,4 +1,4 @@
-//! Reads segments up to their last whole frame.
+//! Reads segments up to their last whole frame: what a crash tore off behind it never counts.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
