@@ -1,4 +1,4 @@
-//! A loan: the right of one request to one stream of a connection that many share, until it is dropped.
+//! A loan: the right of one request to one stream of a shared connection (HTTP/2 or HTTP/3), until it is dropped.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The state of one stream, and whether it has a well-formed response (RFC 9113 §8.1).
+//! The state of one stream of HTTP/2 or HTTP/3, and whether it has a well-formed response (RFC 9113 §8.1).
 
 use std::task::Waker;
 

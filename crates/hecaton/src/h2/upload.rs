@@ -1,4 +1,4 @@
-//! A request's body on its way out, as fast as the peer's windows allow and its source gives.
+//! A request's body on its way out over HTTP/2 and HTTP/3, as fast as the peer's windows allow and its source gives.
 
 use std::pin::Pin;
 use std::sync::Arc;
