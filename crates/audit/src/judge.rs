@@ -89,8 +89,8 @@ fn claim_of(verdict: Verdict, reported: &[Reported]) -> String {
         .unwrap_or_default()
 }
 
-/// A false claim about time: a call that took longer than until its reply came, or a response that was there before the server had begun
-/// to send one. A driver may take any time for the rest of its work.
+/// A false claim about time: a call that took longer than until its reply came, or a response that was there before the
+/// server had begun to send one. A driver may take any time for the rest of its work.
 fn untrue_times(
     case: &Case,
     reported: &[Reported],

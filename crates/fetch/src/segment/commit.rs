@@ -194,7 +194,8 @@ impl Commit {
     }
 }
 
-/// Completes a committed part, at its end or after a crash: moves its results into `results/`, and removes its segments.
+/// Completes a committed part, at its end or after a crash: moves its results into `results/`, and removes its
+/// segments.
 ///
 /// # Errors
 /// When the system refuses, or the results are nowhere.

@@ -82,8 +82,8 @@ pub trait Hooks: Send + Sync {
     /// response comes here with an empty body.
     fn again(&self, number: usize, outcome: Result<Response, Error>) -> BoxFuture<'static, bool>;
 
-    /// Called before each attempt of a request that is to [call it](crate::Request::call_before_attempt), with its number.
-    /// Returns headers to be set in this attempt; none makes the request fail.
+    /// Called before each attempt of a request that is to [call it](crate::Request::call_before_attempt), with its
+    /// number. Returns headers to be set in this attempt; none makes the request fail.
     fn before_attempt(
         &self,
         _number: usize,

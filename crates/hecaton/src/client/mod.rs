@@ -5,9 +5,9 @@
 //! - `respond`: one run of it, or as many as its retry predicate demands (`predicate_retries`)
 //! - `redirects`: one URL after the other, by `redirect_rules`
 //! - `attempts`: whether an ending leads to another try (`resends`, retries)
-//! - `attempt`: one try over HTTP/1.1, after `stream_attempt` if the origin may support HTTP/2 or HTTP/3. `pool` gives it
-//!   its connection, after it has waited for a permit if `per_origin` or `max_connections` is set. The deadline limits
-//!   that wait, and `queue_timeout` if it is set
+//! - `attempt`: one try over HTTP/1.1, after `stream_attempt` if the origin may support HTTP/2 or HTTP/3. `pool` gives
+//!   it its connection, after it has waited for a permit if `per_origin` or `max_connections` is set. The deadline
+//!   limits that wait, and `queue_timeout` if it is set
 //! - `body_reader` and `streaming`: the body
 //!
 //! Decisions:
@@ -39,8 +39,8 @@
 //! - `max_body` is for whole bodies. A program that streams decides about memory itself. The total deadline still
 //!   holds, and counts the reader's time too.
 //! - Digest authentication (`digest`) is two attempts of one request, or more if the server says that its nonce is
-//!   stale. The body of each challenge is passed over, as before a retry. Without digest authentication the loop of attempts only compares one pointer with null, and the
-//!   same comparison covers retries of a request's own.
+//!   stale. The body of each challenge is passed over, as before a retry. Without digest authentication the loop of
+//!   attempts only compares one pointer with null, and the same comparison covers retries of a request's own.
 //! - The retry predicate (`predicate_retries`) is called between two runs of a request, each of
 //!   which may have redirects. The engine calls it, waits and sends again, so deadline, slot in the batch and list of
 //!   attempts belong to one request.

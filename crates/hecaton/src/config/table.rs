@@ -344,8 +344,8 @@ settings! {
     /// Whether bodies are also decoded if the request has an Accept-Encoding of its own, which is sent as it is. Default
     /// false. With `decode` false, nothing is decoded.
     decode_always: bool = false, request, "bool?";
-    // The engine does not read it: `Batch::new` gets its own number, and the gem passes this one. It stands here because
-    // all defaults do.
+    // The engine does not read it: `Batch::new` gets its own number, and the gem passes this one. It stands here
+    // because all defaults do.
     /// Requests in flight in a batch. Default 200. Over HTTP/1.1 each has a connection of its own. A server of a few
     /// threads may leave most of them waiting until they time out; `per_origin` limits that.
     concurrency: usize = 200, request, "Integer?", zero "refused";

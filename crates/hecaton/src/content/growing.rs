@@ -10,8 +10,8 @@ use crate::message::reason::Reason;
 /// The part of a body that has come.
 ///
 /// Memory that is too small doubles, up to the most that the body may have. `max_buffered` counts allocated memory, not
-/// the bytes in it. While bytes are moved to larger memory, they exist twice. That happens to one body of a thread at
-/// a time, and is not counted.
+/// the bytes in it. While bytes are moved to larger memory, they exist twice. That happens to one body of a thread at a
+/// time, and is not counted.
 pub(crate) struct Growing {
     bytes: Vec<u8>,
     share: Share,

@@ -3,10 +3,10 @@
 //!
 //! `link`, with `instrumented` and `frames`, is the connection itself, and `observed` is what is known about it.
 //! `guard`, with `blocks`, `hpack`, `huffman`, `joined`, `reader`, `precedence` and `response_state`, filters what
-//! reaches `h2`. `session` is the connection as the pool has it, `loan` and
-//! `permit` are the right to a stream. `exchange`, with `head` (fields), `upload` and `incoming`, runs one
-//! request on one stream. `window` decides how much of a body may come ahead of its reader. HTTP/3 uses `loan`, `upload`,
-//! `head`, `hpack` and `response_state` too, and the failures of `incoming`.
+//! reaches `h2`. `session` is the connection as the pool has it, `loan` and `permit` are the right to a stream.
+//! `exchange`, with `head` (fields), `upload` and `incoming`, runs one request on one stream. `window` decides how much
+//! of a body may come ahead of its reader. HTTP/3 uses `loan`, `upload`, `head`, `hpack` and `response_state` too, and
+//! the failures of `incoming`.
 //!
 //! Decisions:
 //!

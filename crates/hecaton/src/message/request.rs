@@ -282,10 +282,11 @@ impl Request {
     }
 
     /// Authenticates by digest (RFC 7616), instead of as the client and the URL say. When the server sends a challenge
-    /// (401), the request is sent again with the response to it, and up to twice more if the server says that the nonce is
-    /// stale. Later requests with the same login to the same protection space carry the response at once. All attempts
-    /// are listed, and share the one deadline. If the body can be read only once, the challenge is an error of kind [`Body`](crate::Kind::Body). The login does not
-    /// follow a redirect to another origin. An `Authorization` that is added later replaces it.
+    /// (401), the request is sent again with the response to it, and up to twice more if the server says that the nonce
+    /// is stale. Later requests with the same login to the same protection space carry the response at once. All
+    /// attempts are listed, and share the one deadline. If the body can be read only once, the challenge is an error of
+    /// kind [`Body`](crate::Kind::Body). The login does not follow a redirect to another origin. An `Authorization`
+    /// that is added later replaces it.
     pub fn digest_auth(mut self, login: Login) -> Request {
         self.drop_inherited(&AUTHORIZATION);
         self.options.get_or_insert_default().digest = Some(Digest::new(login.into()));

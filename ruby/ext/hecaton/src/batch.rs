@@ -325,9 +325,9 @@ impl Batch {
     }
 
     /// The next call that is due; nil when there is none. It begins with the request, its attribute that is called, and
-    /// the method. The arguments of `again?` and `observe` are three values: status or nil, record, body or the facts of
-    /// the error. `before_attempt` and `respond` have one. After `respond` `wait` returns soon if more calls are due, because Ruby hands over
-    /// what has ended before it makes another call.
+    /// the method. The arguments of `again?` and `observe` are three values: status or nil, record, body or the facts
+    /// of the error. `before_attempt` and `respond` have one. After `respond` `wait` returns soon if more calls are
+    /// due, because Ruby hands over what has ended before it makes another call.
     fn next_hook_call(ruby: &Ruby, this: &Batch) -> Result<Option<RArray>, Error> {
         let mut guard = this.lock(ruby)?;
         let inner = running(ruby, &mut guard)?;
@@ -350,8 +350,8 @@ impl Batch {
         Ok(Some(list))
     }
 
-    /// Gives the result of the latest call: whether the request is sent again, the headers of the attempt as a flat list (nil if
-    /// the attempt is not made), or what `Interception::Run#respond` returned.
+    /// Gives the result of the latest call: whether the request is sent again, the headers of the attempt as a flat
+    /// list (nil if the attempt is not made), or what `Interception::Run#respond` returned.
     fn give(ruby: &Ruby, this: &Batch, given: Value) -> Result<(), Error> {
         let mut guard = this.lock(ruby)?;
         match running(ruby, &mut guard)?.decision.take() {

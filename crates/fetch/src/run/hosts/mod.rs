@@ -270,8 +270,8 @@ impl<T> Hosts<T> {
         change
     }
 
-    /// Counts out a request that says nothing about its host: it was not sent, or ended for reasons of this side or of a
-    /// proxy, or with a connection that was closed for lack of use.
+    /// Counts out a request that says nothing about its host: it was not sent, or ended for reasons of this side or of
+    /// a proxy, or with a connection that was closed for lack of use.
     pub fn uncount(&mut self, number: u32) {
         self.hosts[number as usize].uncount();
         self.review(number);
