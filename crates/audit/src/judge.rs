@@ -22,18 +22,7 @@ pub(crate) fn judge(
     if let Some(lie) = untrue_times(case, reported, waited, log) {
         return (Verdict::Mismatch, lie);
     }
-    let not_made = reported.iter().find_map(|reported| match reported {
-        Reported::Unsupported { what } => Some((
-            Verdict::Unsupported,
-            format!("The client does not support `{what}`."),
-        )),
-        Reported::Broken { why } => Some((
-            Verdict::SetupFailed,
-            format!("Nothing is known of the client: {why}."),
-        )),
-        _ => None,
-    });
-    if let Some(verdict) = not_made {
+    if let Some(verdict) = reported.iter().find_map(not_made) {
         return verdict;
     }
     let missing = case.require.iter().find(|it| !it.holds(facts));
@@ -56,6 +45,21 @@ pub(crate) fn judge(
     (Verdict::Inconclusive, says)
 }
 
+/// The verdict on a call that the client did not make.
+fn not_made(reported: &Reported) -> Option<(Verdict, String)> {
+    match reported {
+        Reported::Unsupported { what } => {
+            let says = format!("The client does not support `{what}`.");
+            Some((Verdict::Unsupported, says))
+        }
+        Reported::Broken { why } => {
+            let says = format!("Nothing is known of the client: {why}.");
+            Some((Verdict::SetupFailed, says))
+        }
+        _ => None,
+    }
+}
+
 /// The verdict of a run that shows nothing about the client: what the case requires is missing, or its fault was not
 /// applied. A call that is the fault itself applies it when it `was_made`.
 pub(crate) fn shows_nothing(
@@ -69,24 +73,17 @@ pub(crate) fn shows_nothing(
         return Some((Verdict::NotApplicable, says));
     }
     let is_applied = was_made || log.fault_applied(&case.id);
-    (!is_applied).then(|| {
-        (
-            Verdict::SetupFailed,
-            "The server's fault was not applied.".into(),
-        )
-    })
+    let says = "The server's fault was not applied.";
+    (!is_applied).then(|| (Verdict::SetupFailed, says.into()))
 }
 
 /// The error that the caller saw where the fault was not applied. It says why the client sent nothing.
 fn claim_of(verdict: Verdict, reported: &[Reported]) -> String {
-    let error = reported.iter().find_map(|reported| match reported {
-        Reported::Error { .. } | Reported::Nothing { .. } => Some(reported.to_string()),
-        _ => None,
-    });
-    error
-        .filter(|_| verdict == Verdict::SetupFailed)
-        .map(|error| format!(" The call ended in {error}."))
-        .unwrap_or_default()
+    let failed = |it: &&Reported| matches!(it, Reported::Error { .. } | Reported::Nothing { .. });
+    match reported.iter().find(failed) {
+        Some(error) if verdict == Verdict::SetupFailed => format!(" The call ended in {error}."),
+        _ => String::new(),
+    }
 }
 
 /// A false claim about time: a call that took longer than until its reply came, or a response that was there before the

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use roaring::RoaringTreemap;
 
-use crate::error::{Error, Result, sentence};
+use crate::error::{Error, Result, at, sentence};
 use crate::frame::Packer;
 use crate::plan::Folder;
 use crate::segment::{Counted, Piece, Tally, head_of, is_followed, visit};
@@ -27,8 +27,7 @@ pub fn finalize(
     inputs: u64,
     path: &Path,
 ) -> Result<Tally> {
-    let refused = |error: &io::Error| Error::Failed(sentence("write", path, error));
-    let mut results = ResultsWriter::create(path).map_err(|error| refused(&error))?;
+    let mut results = ResultsWriter::create(path).map_err(at("write", path))?;
     let (mut seen, mut tally) = (RoaringTreemap::new(), Tally::default());
     let mut failed: Option<Error> = None;
     let mut twice = None;
@@ -49,16 +48,13 @@ pub fn finalize(
         }
         results
             .add(lines, whole)
-            .inspect_err(|error| failed = Some(refused(error)))
+            .inspect_err(|error| failed = Some(Error::Failed(sentence("write", path, error))))
     })
     .map_err(|error| failed.take().unwrap_or(error))?;
     let wrong = match (twice, seen.len()) {
         (Some(number), _) => format!("two records of the input {number}"),
         (None, found) if found != inputs => format!("{found} records of its {inputs} inputs"),
-        _ => {
-            results.finish().map_err(|error| refused(&error))?;
-            return Ok(tally);
-        }
+        _ => return results.finish().map_err(at("write", path)).map(|()| tally),
     };
     Err(Error::failed(format!("part {part} has {wrong}")))
 }

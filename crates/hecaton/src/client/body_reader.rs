@@ -142,7 +142,7 @@ impl BodyReader {
     /// Reads what is left of the body, of at most `max_body` bytes.
     pub async fn read_whole(&mut self) -> Result<Bytes, Failure> {
         let likely = self.likely();
-        let mut whole = Growing::new(self.share(), self.config.max_body);
+        let mut whole = Growing::new(self.share(), self.config.max_body, 0);
         let mut pieces = 0_u32;
         loop {
             // Decoding straight into the body saves a copy.

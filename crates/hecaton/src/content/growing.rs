@@ -20,12 +20,8 @@ pub(crate) struct Growing {
 }
 
 impl Growing {
-    pub fn new(share: Share, most: usize) -> Growing {
-        Growing::with_capacity(share, most, 0)
-    }
-
-    /// A body whose bytes all fit into this memory.
-    pub fn with_capacity(share: Share, most: usize, capacity: usize) -> Growing {
+    /// A body of at most `most` bytes, with memory for the first of them.
+    pub fn new(share: Share, most: usize, capacity: usize) -> Growing {
         let bytes = Vec::with_capacity(capacity);
         Growing { bytes, share, most }
     }
@@ -83,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_body_has_at_most_the_allowed_bytes() {
-        let mut body = Growing::new(Buffered::share(&None), 5);
+        let mut body = Growing::new(Buffered::share(&None), 5, 0);
         assert!(body.add(b"hello", 5, 0).is_ok());
         let failure = body.add(b"!", 5, 0).unwrap_err();
         assert_eq!(failure.reason, Some(Reason::BodyTooLarge));
@@ -93,16 +89,16 @@ mod tests {
     #[test]
     fn memory_counts_before_it_is_taken_and_is_never_more_than_the_body() {
         let buffered = Some(Buffered::new(1000));
-        let mut body = Growing::new(Buffered::share(&buffered), 900);
+        let mut body = Growing::new(Buffered::share(&buffered), 900, 0);
         for (added, capacity) in [(300, 300), (1, 600), (299, 600), (1, 900), (299, 900)] {
             assert!(body.add(&vec![b'x'; added], 900, 100).is_ok());
             assert_eq!(body.bytes.capacity(), capacity);
         }
-        let mut other = Growing::new(Buffered::share(&buffered), 900);
+        let mut other = Growing::new(Buffered::share(&buffered), 900, 0);
         assert!(other.add(b"x", 900, 0).is_err() && other.bytes.capacity() == 0);
         assert_eq!(body.take().len(), 900);
         drop((body, other));
-        let mut other = Growing::new(Buffered::share(&buffered), 900);
+        let mut other = Growing::new(Buffered::share(&buffered), 900, 0);
         assert!(other.add(&[b'x'; 900], 900, 100).is_ok());
     }
 }

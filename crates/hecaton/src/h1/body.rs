@@ -72,16 +72,15 @@ pub(crate) enum BodyError {
 impl BodyError {
     /// The failure of the request.
     pub fn into_failure(self) -> Failure {
-        let detail = match self {
-            BodyError::CutShort => {
-                "the body was cut short: the connection ended before it did".into()
-            }
-            BodyError::Malformed(what) => format!("the body cannot be read: {what}"),
-        };
-        let failure = Failure::new(Kind::Body, Phase::Read, detail);
+        let failure = |detail| Failure::new(Kind::Body, Phase::Read, detail);
         match self {
-            BodyError::CutShort => failure.for_reason(Reason::BodyCutShort),
-            BodyError::Malformed(_) => failure.for_reason(Reason::BodyMalformed).for_good(),
+            BodyError::CutShort => {
+                failure("the body was cut short: the connection ended before it did".to_owned())
+                    .for_reason(Reason::BodyCutShort)
+            }
+            BodyError::Malformed(what) => failure(format!("the body cannot be read: {what}"))
+                .for_reason(Reason::BodyMalformed)
+                .for_good(),
         }
     }
 }

@@ -87,8 +87,8 @@ impl Incoming {
         let most = config.max_body;
         match self.reader.expected() {
             expected if expected > most as u64 => Err(too_large(most)),
-            LEFT_IN_PLACE.. => Ok(Growing::new(share, most)),
-            expected => Ok(Growing::with_capacity(share, most, expected as usize)),
+            LEFT_IN_PLACE.. => Ok(Growing::new(share, most, 0)),
+            expected => Ok(Growing::new(share, most, expected as usize)),
         }
     }
 

@@ -32,7 +32,7 @@ impl Incoming {
         }
         let mut timer = PhaseTimer::new(config);
         let likely = length.map_or(most, |length| length.min(most as u64) as usize);
-        let mut whole = Growing::new(share, most);
+        let mut whole = Growing::new(share, most, 0);
         let mut pieces = 0_u32;
         while let Some(piece) = self.next(&mut timer, config).await? {
             whole.add(&piece, likely, 0)?;

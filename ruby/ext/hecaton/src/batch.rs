@@ -342,8 +342,7 @@ impl Batch {
         }
         let list = ruby.ary_new_from_values(&[this.held.get(ruby, call.tag)]);
         let (object, method) = call.about.hook();
-        list.push(ruby.to_symbol(object))?;
-        list.push(ruby.to_symbol(method))?;
+        list.cat(&[object, method].map(|name| ruby.to_symbol(name)))?;
         let (arguments, count) = call.about.arguments(ruby)?;
         list.cat(&arguments[..count])?;
         inner.decision = Some((call.decision, Instant::now()));
