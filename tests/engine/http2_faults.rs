@@ -220,6 +220,22 @@ fn frames_against_the_rules_are_errors_and_do_not_show_what_they_hold() {
 }
 
 #[test]
+fn a_response_behind_data_of_a_stream_without_a_request_is_an_error() {
+    for stray in [0, 2, 99] {
+        for bytes in [&b""[..], b"stray", &[b'x'; 600]] {
+            let error = failure(move |raw, stream| {
+                let response = [
+                    frame(HEADERS, END_HEADERS, stream, &[0x88]),
+                    frame(DATA, END_STREAM, stream, b"whole"),
+                ];
+                raw.write(&[frame(DATA, 0, stray, bytes), response.concat()].concat());
+            });
+            assert_eq!(error.kind(), Kind::Protocol, "{stray}: {error}");
+        }
+    }
+}
+
+#[test]
 fn padding_that_fills_its_frame_ends_no_body() {
     for (first, payload) in [
         (&b"abc"[..], &[255, b'd'][..]),

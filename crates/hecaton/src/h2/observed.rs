@@ -235,11 +235,12 @@ impl Observed {
         }
     }
 
-    /// Whether a small frame stays until its reader waits for it.
+    /// Whether a small frame stays until its reader waits for it. One of a stream without a request passes at once:
+    /// it may end the connection, and no response behind it counts then.
     pub(super) fn keeps(&self, stream: u32) -> bool {
         let mut streams = lock(&self.streams);
         let state = streams.states.get_mut(&stream);
-        state.is_none_or(|state| state.reader.keeps())
+        state.is_some_and(|state| state.reader.keeps())
     }
 
     /// The streams whose readers wait or have gone.
