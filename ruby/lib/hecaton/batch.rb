@@ -241,9 +241,10 @@ module Hecaton
       return true if unreported?
 
       @reported = 0 if @ended.empty? # `forget` may have been left between two steps.
-      start_all_deferred
-      return true if unreported?
-
+      unless @deferral.empty?
+        start_all_deferred
+        return true if unreported?
+      end
       run_hook_calls if @has_hook_calls # Now: callbacks of earlier outcomes run before the predicate.
       ended, parts = @ended.size, @parts.size
       any = @native.wait(@ended, @needing, @parts)

@@ -17,6 +17,9 @@ module Hecaton
     # How many wait here.
     def size = (@entries.size - @at) / VALUES
 
+    # Whether none waits here.
+    def empty? = @at == @entries.size
+
     # Queues a request, and returns its Pending. The engine's batch decides which starts first.
     def add(pending, queue)
       @entries.push(pending, queue, nil)

@@ -30,14 +30,14 @@ module Hecaton
       refuse_when_over if @over
       raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
 
-      return defer(Request.allocate.load(method, Request.own(url), nil, @request_builder),
-        nil) if @features && options.nil?
-
       needs = options ? RequestBuilder.needs(options, RequestBuilder::QUEUED) : 0
       if @plain && needs <= RequestBuilder::READABLE
-        kind = @kind[0] == method ? @kind : kind(method)
+        kind = @kind
+        kind = kind(method) unless kind[0] == method
         pending = Pending.allocate.load(kind, options && options[:raise_for_status], nil)
         return pending if @native.push(pending, method, url, options, nil)
+      elsif @features && options.nil?
+        return defer(Request.allocate.load(method, Request.own(url), nil, @request_builder), nil)
       end
       push_with(method, url, options, needs)
     end

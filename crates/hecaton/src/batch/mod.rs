@@ -67,15 +67,13 @@ pub struct Aborted<T> {
 /// A queue with room for this many requests or fewer keeps its memory. A batch that is refilled then allocates nothing.
 const ROOM_KEPT: usize = 1024;
 
-/// The first value of a queue. Gives back memory that the others do not need: a long queue would hold it otherwise
+/// Gives back memory that a queue does not need after one of its values was taken. A long queue would hold it otherwise
 /// until the last of its requests has ended.
-fn pop_front<V>(queue: &mut VecDeque<V>) -> Option<V> {
-    let first = queue.pop_front();
+fn give_room_back<V>(queue: &mut VecDeque<V>) {
     let room = queue.capacity();
     if room > ROOM_KEPT && queue.len() < room / 4 {
         queue.shrink_to(room / 2);
     }
-    first
 }
 
 /// How many free slots of 1 KiB a batch holds: about as many requests as end in one turn of a usual batch.
@@ -392,7 +390,10 @@ impl<T> Queue<T> {
     /// The next request to start, with its origin if the scheduler must learn of its end.
     fn next(&mut self) -> Option<(Queued<T>, Option<Arc<Origin>>)> {
         match self {
-            Queue::Plain(waiting) => Some((pop_front(waiting)?, None)),
+            Queue::Plain(waiting) => {
+                give_room_back(waiting);
+                Some((waiting.pop_front()?, None))
+            }
             Queue::Limited(limited) => {
                 let (origin, queued) = limited.scheduler.next(Instant::now())?;
                 Some((queued, Some(origin)))
@@ -469,10 +470,11 @@ mod tests {
         let all = 100 * ROOM_KEPT;
         let mut queue: VecDeque<usize> = (0..all).collect();
         for next in 0..all {
-            assert_eq!(pop_front(&mut queue), Some(next));
+            assert_eq!(queue.pop_front(), Some(next));
+            give_room_back(&mut queue);
             assert!(queue.capacity() <= ROOM_KEPT.max(4 * queue.len() + 4));
         }
-        assert_eq!(pop_front(&mut queue), None);
+        assert!(queue.capacity() <= ROOM_KEPT);
     }
 
     /// Another client's deadline may be due meanwhile, and only the reactor's turn notices it.

@@ -109,7 +109,10 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
                 queue.is_ready = false;
             }
             let value = match queue.may_start(self.per_origin) {
-                true => super::pop_front(&mut queue.waiting),
+                true => {
+                    super::give_room_back(&mut queue.waiting);
+                    queue.waiting.pop_front()
+                }
                 false => None,
             };
             if value.is_some() {

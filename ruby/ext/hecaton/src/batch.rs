@@ -177,29 +177,29 @@ impl Batch {
         ruby: &Ruby,
         client: Option<hecaton::Client>,
         queued: Value,
-        request: Result<Option<Request>, Refused>,
+        request: Result<Request, Refused>,
         built: &Built,
     ) -> Result<Option<Value>, Error> {
-        let request = match request {
-            Ok(Some(request)) => Ok(request),
-            Ok(None) => return Ok(None),
+        let mut request = match request {
+            Ok(request) => Ok(request),
             Err(Refused::Url(error)) => Err(error),
+            Err(Refused::Options) => return Ok(None),
             Err(Refused::Other(error)) => return Err(error),
         };
         // The body on the stack keeps it alive.
         let source = built.body_source()?;
         let mut guard = self.lock(ruby)?;
         let inner = running(ruby, &mut guard)?;
-        let request = match (request, &source) {
-            (Ok(request), Some((native, _))) => {
-                let ruby_queue = inner.ruby_queue.get_or_insert_default().clone();
-                let tag = self.held.next_tag();
-                Ok(request::with_source(
+        if let Some((native, _)) = &source {
+            let ruby_queue = inner.ruby_queue.get_or_insert_default().clone();
+            let tag = self.held.next_tag();
+            request = match request {
+                Ok(request) => Ok(request::with_source(
                     ruby, request, native, ruby_queue, tag,
-                )?)
-            }
-            (request, _) => request,
-        };
+                )?),
+                refused => refused,
+            };
+        }
         let tag = self.held.put(queued);
         if let Some(tags) = &mut inner.tags {
             tags.insert(object_id(queued)?, tag);
@@ -478,6 +478,7 @@ fn waiting(ruby: &Ruby) -> Error {
 
 impl Inner {
     /// Hands a request to the engine's batch.
+    #[inline]
     fn start(
         &mut self,
         mut client: Option<hecaton::Client>,

@@ -14,7 +14,7 @@ use crate::cookies::{Cookies, Home};
 use crate::guest::Guest;
 use crate::hooks::{HookCalls, RubyHooks};
 use crate::process::ProcessLocal;
-use crate::request::Built;
+use crate::request::{Built, Refused};
 use crate::ruby_queue::RubyQueue;
 use crate::settings::config;
 use crate::shared::{Engine, shared};
@@ -106,9 +106,9 @@ impl Client {
         built: Option<RArray>,
     ) -> Result<Option<RArray>, Error> {
         let built = Built::of(built)?;
-        let request = request::build(ruby, &this.template, method, url, options, &built);
-        let Some(request) = request.map_err(|refused| refused.raised(ruby))? else {
-            return Ok(None);
+        let request = match request::build(ruby, &this.template, method, url, options, &built) {
+            Err(Refused::Options) => return Ok(None),
+            request => request.map_err(|refused| refused.raised(ruby))?,
         };
         let caller = Caller::of(ruby, this, &built)?;
         let outcome = if caller.needs_nothing() {
@@ -146,7 +146,6 @@ impl Client {
         let built = Built::of(Some(built))?;
         let request = request::build(ruby, &this.template, method, url, None, &built);
         let request = request.map_err(|refused| refused.raised(ruby))?;
-        let request = request.expect("nothing is left for Ruby to read");
         let caller = Caller::of(ruby, this, &built)?;
         let (opened, source) = if caller.needs_nothing() {
             let opened = caller.client.open(request);

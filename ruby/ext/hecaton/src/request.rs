@@ -1,5 +1,6 @@
 //! Makes the engine's request from Ruby's arguments.
 
+use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use hecaton::{Defaults, InvalidUrl, Login, Request, Template};
@@ -22,6 +23,8 @@ use crate::{options, record, settings};
 pub enum Refused {
     /// The URL is invalid. In a batch this is an outcome of the request.
     Url(InvalidUrl),
+    /// Ruby must read the options that the program gave.
+    Options,
     /// Anything else, as Ruby raises it.
     Other(Error),
 }
@@ -31,6 +34,7 @@ impl Refused {
     pub fn raised(self, ruby: &Ruby) -> Error {
         match self {
             Refused::Url(error) => invalid_url(ruby, &error).unwrap_or_else(|error| error),
+            Refused::Options => unreachable!("nothing is left for Ruby to read"),
             Refused::Other(error) => error,
         }
     }
@@ -42,7 +46,7 @@ impl From<Error> for Refused {
     }
 }
 
-/// A request of Ruby's. `options` are a program's, or nil; none is returned if Ruby must read them.
+/// A request of Ruby's. `options` are a program's, or nil.
 pub fn build(
     ruby: &Ruby,
     template: &Arc<Template>,
@@ -50,14 +54,14 @@ pub fn build(
     url: Value,
     options: Option<RHash>,
     built: &Built,
-) -> Result<Option<Request>, Refused> {
+) -> Result<Request, Refused> {
     let is_get = is_get(ruby, method);
     if is_get && options.is_none() && built.is_none() {
-        return get(ruby, template, url).map(Some);
+        return get(ruby, template, url);
     }
     let mut request = match get(ruby, template, url) {
         // Ruby's own reading names what is wrong with the options first.
-        Err(Refused::Url(_)) if options.is_some() => return Ok(None),
+        Err(Refused::Url(_)) if options.is_some() => return Err(Refused::Options),
         request => request?,
     };
     if !is_get {
@@ -65,13 +69,13 @@ pub fn build(
         let given = request.method(&method);
         request = given.map_err(|error| invalid(ruby, error.to_string()))?;
     }
-    Ok(match options {
-        Some(options) => options::given(ruby, request, options),
-        None => Some(built.set_on(ruby, request)?),
-    })
+    match options {
+        Some(options) => options::given(ruby, request, options).ok_or(Refused::Options),
+        None => Ok(built.set_on(ruby, request)?),
+    }
 }
 
-/// The String that Ruby has for each literal "GET". Most requests are given this very object.
+/// The String that Ruby has for each literal "GET".
 static GET: OnceLock<Opaque<RString>> = OnceLock::new();
 
 /// Finds the object for `GET`, and keeps it.
@@ -82,8 +86,12 @@ pub fn init(ruby: &Ruby) {
 }
 
 fn is_get(ruby: &Ruby, method: Value) -> bool {
-    let is = |get: &Opaque<RString>| ruby.get_inner(*get).as_raw() == method.as_raw();
-    GET.get().is_some_and(is)
+    let Some(get) = GET.get().map(|get| ruby.get_inner(*get)) else {
+        return false;
+    };
+    // Most requests are given this very object.
+    let equals = |method: RString| method.cmp(get) == Ordering::Equal;
+    get.as_raw() == method.as_raw() || RString::from_value(method).is_some_and(equals)
 }
 
 /// The options that `RequestBuilder#build` has made. Ruby's Array of them keeps the objects.
