@@ -71,9 +71,8 @@ impl Decoder {
     /// are dropped.
     pub fn of(fields: Fields<'_>, lenient: bool) -> Result<Option<Box<Decoder>>, Undecodable> {
         let values = fields
-            .iter()
-            .filter(|(name, _)| *name == "content-encoding")
-            .flat_map(|(_, value)| value.split(|byte| *byte == b','));
+            .all("content-encoding")
+            .flat_map(|value| value.split(|byte| *byte == b','));
         let mut stages = Vec::new();
         for name in values {
             let name = std::str::from_utf8(name.trim_ascii()).unwrap_or_default();

@@ -15,8 +15,14 @@ pub(crate) struct Fields<'a>(pub &'a [u8]);
 impl<'a> Fields<'a> {
     /// The value of a field, the first one if it is repeated; the name in any case.
     pub fn get(self, name: &str) -> Option<&'a [u8]> {
-        let line = self.lines().find(|line| is_named(line, name.as_bytes()))?;
-        Some(&line[name.len() + 2..])
+        self.all(name).next()
+    }
+
+    /// The values of a field; the name in any case.
+    pub fn all(self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        let named = move |line: &&[u8]| is_named(line, name.as_bytes());
+        let value = move |line: &'a [u8]| &line[name.len() + 2..];
+        self.lines().filter(named).map(value)
     }
 
     /// The value of the first `content-type`. A search for the name is faster than a look at each field, and nearly

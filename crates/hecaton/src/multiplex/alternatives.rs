@@ -47,8 +47,7 @@ impl Alternatives {
         if origin.scheme != Scheme::Https {
             return false;
         }
-        let values = Fields(fields).iter().filter(|(name, _)| *name == "alt-svc");
-        let mut values = values.map(|(_, value)| value).peekable();
+        let mut values = Fields(fields).all("alt-svc").peekable();
         if values.peek().is_none() {
             return false;
         }

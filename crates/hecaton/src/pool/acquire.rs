@@ -40,7 +40,10 @@ pub(crate) async fn acquire(
     loop {
         let mut acquired = match pool.sessions.request_stream(origin) {
             StreamOffer::Acquired(acquired) => acquired,
-            StreamOffer::Wait(entry, busy) => wait(pool, entry, busy, origin, trace).await?,
+            // Boxed, so that a request that needs not wait does not carry its state along.
+            StreamOffer::Wait(entry, busy) => {
+                Box::pin(wait(pool, entry, busy, origin, trace)).await?
+            }
         };
         if let Acquired::Stream(stream) = &mut acquired {
             stream.refresh().await;

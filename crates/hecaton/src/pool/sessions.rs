@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use foldhash::fast::RandomState;
+
 use super::limits::Permit;
 use super::origin_state::{OriginState, Session};
 use super::waiter::{Acquired, Grant, Waiter};
@@ -27,7 +29,7 @@ pub(super) const SWEEP: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 struct All {
-    origins: HashMap<Arc<Origin>, OriginState>,
+    origins: HashMap<Arc<Origin>, OriginState, RandomState>,
     swept: Option<Instant>,
 }
 
@@ -170,8 +172,10 @@ impl Sessions {
             state
                 .sessions
                 .retain(|s| s.active > 0 || s.idle_since > since);
+            if state.is_empty() {
+                all.origins.remove(&origin);
+            }
         }
-        forget_if_empty(&mut all, &origin);
     }
 
     /// Closes the idle connections that are no longer usable; whether there are any connections left.
@@ -209,7 +213,9 @@ impl Sessions {
         let state = all.origins.get_mut(origin)?;
         let result = change(state);
         state.serve(self, origin);
-        forget_if_empty(&mut all, origin);
+        if state.is_empty() {
+            all.origins.remove(origin);
+        }
         Some(result)
     }
 
@@ -260,12 +266,6 @@ impl All {
             state.prune(idle_timeout);
             !state.is_empty()
         });
-    }
-}
-
-fn forget_if_empty(all: &mut All, origin: &Arc<Origin>) {
-    if all.origins.get(origin).is_some_and(OriginState::is_empty) {
-        all.origins.remove(origin);
     }
 }
 
