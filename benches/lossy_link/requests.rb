@@ -5,14 +5,13 @@ require "json"
 require "hecaton"
 
 url, ca, version, count, bytes = ARGV
-client = Hecaton::Client.new(timeout: 120, http: version, ca: ca, proxy: false)
+client = Hecaton::Client.new(timeout: 120, connect_timeout: 120, tls_timeout: 120, http: version, ca: ca, proxy: false)
 now = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) }
 started = now.call
 first = client.get("#{url}/r/0")
 opened = now.call
-responses = client.get_all(Array.new(Integer(count)) { |id|
-  "#{url}/r/#{id + 1}"
-}, concurrency: Integer(count)).map(&:response)
+outcomes = client.get_all(Array.new(Integer(count)) { |id| "#{url}/r/#{id + 1}" }, concurrency: Integer(count))
+responses = outcomes.map { |outcome| outcome.response || abort(outcome.error.message) }
 ended = now.call
 wrong = responses.count { |response| response.status != 200 || response.body.bytesize != Integer(bytes) }
 used = ([first] + responses).map { |response| response.attempts.last.version }.uniq
