@@ -21,21 +21,21 @@ class Hecaton::Typhoeus::Request
       # Called with a Response without body when the head of the response is there.
       def on_headers(&block) = listed(@on_headers ||= [], block)
 
-      # For a request: called while its body comes in, and at the end, as Typhoeus' own callbacks are, with the
+      # Called while the body comes in, and at the end, as Typhoeus' own callbacks are, with the
       # Response. Its arguments on the way are the body's expected bytes (0 if unknown), its bytes so far, 0, 0. The
       # Response follows if there is on_body.
       def on_progress(&block) = listed(@on_progress ||= [], block)
 
-      # For the caller of the blocks: each list if it has any, else an empty one.
-      def listening_to_headers = @on_headers || NONE
+      # Each list if it has any, else an empty one.
+      def listening_to_headers = @on_headers || NONE # :nodoc:
       # Array of the blocks that on_progress was given.
       def listening_to_progress = @on_progress || NONE
 
-      # For requests: Array of the blocks that are called at the end of all requests, however they end.
-      def called_at_end = [*@on_complete, *@on_progress]
+      # Array of the blocks that are called at the end of all requests, however they end.
+      def called_at_end = [*@on_complete, *@on_progress] # :nodoc:
 
-      # For requests: adds on_success or on_failure.
-      def list_verdict(calls, response)
+      # Adds on_success or on_failure.
+      def list_verdict(calls, response) # :nodoc:
         return unless @on_success || @on_failure
 
         list = response.success? ? @on_success : @on_failure
@@ -63,9 +63,9 @@ class Hecaton::Typhoeus::Request
       call_back
     end
 
-    # For Hydra: calls those of the list that were not begun. Ruby looks for interrupts when a method returns: one
+    # Calls those of the list that were not begun. Ruby looks for interrupts when a method returns: one
     # comes before a callback is counted, or in it.
-    def call_back(calls = @calls)
+    def call_back(calls = @calls) # :nodoc:
       response = @response
       at = -1
       while (at += 1) < calls.size

@@ -91,13 +91,13 @@ module Hecaton::Typhoeus
       start(request)
     end
 
-    # For Transfers: the batch has this request, or it has ended. One that is still in the queue after an interrupt is
+    # The batch has this request, or it has ended. One that is still in the queue after an interrupt is
     # here twice.
-    def started(request) = @taken.delete(request)
+    def started(request) = @taken.delete(request) # :nodoc:
 
-    # For Layers: a request has ended without the network, so the first of the queue starts instead. In a
+    # A request has ended without the network, so the first of the queue starts instead. In a
     # loop, for that may end so, too.
-    def left
+    def left # :nodoc:
       @free = @free.to_i + 1
       return if @free > 1
 

@@ -7,9 +7,9 @@ module Hecaton::Typhoeus
     # much faster than a variable of a module.
     USED = []
 
-    # For what may give a response: from now on each request looks at all of them. There is no way back, because a
+    # From now on each request looks at all of them. There is no way back, because a
     # program may keep the Array of stubs or of before.
-    def self.use = USED[0] = true
+    def self.use = USED[0] = true # :nodoc:
 
     # Yields if no layer has a response. hydra is the Hydra of the request, or nil. memory is the memory of that Hydra,
     # or nil.

@@ -42,8 +42,8 @@ module Hecaton::Typhoeus
       end
     end
 
-    # For Clients: the next requests get new plans.
-    def self.forget = @kept = [].freeze
+    # The next requests get new plans.
+    def self.forget = @kept = [].freeze # :nodoc:
 
     # A copy, as deep as they are, if their meaning is the same for each request; else nil.
     private_class_method def self.lasting(options)

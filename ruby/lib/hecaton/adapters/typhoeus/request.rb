@@ -64,22 +64,22 @@ module Hecaton::Typhoeus
       response
     end
 
-    # For finish: takes the response, and returns the list for call_back.
-    def take(response, bypass_memoization = nil)
+    # Takes the response, and returns the list for call_back.
+    def take(response, bypass_memoization = nil) # :nodoc:
       bypass_memoization ? @response = response : self.response = response
       response.request = self
       report if @plan && !@plan.plain && @plan.verbose?
       list_callbacks
     end
 
-    # For Hydra: itself, queued anew.
-    def unanswered
+    # Itself, queued anew.
+    def unanswered # :nodoc:
       @calls = nil
       self
     end
 
-    # For Hydra: whether a response has come since.
-    def answered? = !@calls.nil?
+    # Whether a response has come since.
+    def answered? = !@calls.nil? # :nodoc:
 
     # Response, nil before the end.
     def response = @response ||= nil
@@ -97,15 +97,15 @@ module Hecaton::Typhoeus
     # Whether the request has an on_body block.
     def streaming? = some?(@on_body)
 
-    # For Hydra: whether a callback is to be called before the end of the request.
-    def watched?
+    # Whether a callback is to be called before the end of the request.
+    def watched? # :nodoc:
       return true unless FOR_ALL.empty? || Hecaton::Typhoeus.listening_to_headers.empty?
 
       (@on_body || @on_headers || @on_progress) && (streaming? || some?(@on_headers) || some?(@on_progress))
     end
 
-    # For Hydra: whether one of Layers may have a response, or is to keep one. Options of a known plan name no cache.
-    def layered? = !Layers::USED.empty? || @block_connection || (!@known && @options[:cache])
+    # Whether one of Layers may have a response, or is to keep one. Options of a known plan name no cache.
+    def layered? = !Layers::USED.empty? || @block_connection || (!@known && @options[:cache]) # :nodoc:
 
     # Whether it raises NoStub if it is not stubbed.
     def blocked? = block_connection.nil? ? Config.block_connection : block_connection
@@ -138,24 +138,23 @@ module Hecaton::Typhoeus
     # String: the body as a form without escapes, for programs that compare it.
     def encoded_body = Query.text(options[:body] || "", nil, escape: false)
 
-    # For Response.
-    def sent_bytes = (@plan.body.bytesize if @plan&.body.is_a?(String))
+    def sent_bytes = (@plan.body.bytesize if @plan&.body.is_a?(String)) # :nodoc:
     # DebugInfo: what verbose wrote down; nil without it.
     attr_reader :debug_info
 
-    # For Hydra: the last Plan, nil for none.
-    attr_reader :plan
-    # For Hydra: what hands the parts of its response on.
-    attr_writer :in_parts
+    # The last Plan, nil for none.
+    attr_reader :plan # :nodoc:
+    # What hands the parts of its response on.
+    attr_writer :in_parts # :nodoc:
 
-    # For Hydra: the Plan by which it is sent now. A Plan knows the defaults itself, which the options may be without.
-    def planned
+    # The Plan by which it is sent now. A Plan knows the defaults itself, which the options may be without.
+    def planned # :nodoc:
       @in_parts = nil
       @known || (@plan = Plan.of(@base_url, @options))
     end
 
-    # For Hydra: takes the response of an outcome, by the plan, and returns the list for call_back.
-    def take_outcome(outcome)
+    # Takes the response of an outcome, by the plan, and returns the list for call_back.
+    def take_outcome(outcome) # :nodoc:
       if @plan.plain && !@in_parts
         self.response = response = Response.allocate.load(outcome, nil, nil, nil)
         response.request = self
@@ -184,8 +183,7 @@ module Hecaton::Typhoeus
       COPIED.select { |name| instance_variable_defined?(name) }.map { |name| [name, instance_variable_get(name)] }
     end
 
-    # For Marshal.load.
-    def marshal_load(attributes) = attributes.each { |name, value| instance_variable_set(name, value) }
+    def marshal_load(attributes) = attributes.each { |name, value| instance_variable_set(name, value) } # :nodoc:
 
     private
 

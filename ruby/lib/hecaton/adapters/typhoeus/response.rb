@@ -20,14 +20,14 @@ module Hecaton::Typhoeus
       @headers = Header.new(options[:headers]) if options[:headers]
     end
 
-    # For Exchange and Hydra. The outcome is a Hecaton::Response, Hecaton::Error or Hecaton::Stream; body is the part
+    # The outcome is a Hecaton::Response, Hecaton::Error or Hecaton::Stream; body is the part
     # that was read. A return_code or status is given where it differs from the outcome's own.
-    def self.of(outcome, return_code = nil, body = nil, status = nil)
+    def self.of(outcome, return_code = nil, body = nil, status = nil) # :nodoc:
       allocate.load(outcome, return_code, body, status)
     end
 
-    # For `of`. Returns itself.
-    def load(outcome, return_code, body, status)
+    # Returns itself.
+    def load(outcome, return_code, body, status) # :nodoc:
       @outcome = outcome
       @own_code = return_code if return_code
       @own_body = body if body
@@ -48,21 +48,20 @@ module Hecaton::Typhoeus
     # Whether a cache had it.
     def cached? = !!@cached
 
-    # For a cache: lets go of what only this library could read.
-    def settle
+    # Lets go of what only this library could read.
+    def settle # :nodoc:
       options
       @outcome = @own_code = @own_body = @own_status = nil
       self
     end
 
-    # For Marshal.dump: plain values, without callbacks.
-    def marshal_dump
+    # Plain values, without callbacks.
+    def marshal_dump # :nodoc:
       settle
       (instance_variables - LAZY).map { |name| [name, instance_variable_get(name)] }
     end
 
-    # For Marshal.load.
-    def marshal_load(attributes) = attributes.each { |name, value| instance_variable_set(name, value) }
+    def marshal_load(attributes) = attributes.each { |name, value| instance_variable_set(name, value) } # :nodoc:
 
     # See Request. Ruby 3.1 holds the first three variables in the object itself.
     if RUBY_VERSION < "3.2"

@@ -80,8 +80,8 @@ module Hecaton::Typhoeus
         close if @batch.size.zero?
       end
 
-      # For Sent: calls the callbacks of a request that has ended, or the rest of them if `run` was left between two.
-      def deliver(pending, request, outcome)
+      # Calls the callbacks of a request that has ended, or the rest of them if `run` was left between two.
+      def deliver(pending, request, outcome) # :nodoc:
         outer = @calling
         @calling = pending
         unless pending.equal?(@delivered)

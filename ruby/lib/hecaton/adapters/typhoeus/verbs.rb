@@ -29,8 +29,8 @@ module Hecaton::Typhoeus
     end
   end
 
-  # For Layers: whether there are such blocks.
-  def self.before? = !(@before.nil? || @before.empty?)
+  # Whether there are such blocks.
+  def self.before? = !(@before.nil? || @before.empty?) # :nodoc:
 
   # Lets requests of the block through even if Config.block_connection is set. Returns the value of the block.
   def self.with_connection
