@@ -1,5 +1,5 @@
 # A client: settings and a pool of connections, for one request or a batch of them.
-%w[download many sending suggestion verbs].each { |name| require_relative name }
+%w[download many sending settings suggestion verbs].each { |name| require_relative name }
 
 module Hecaton
   # Threads may share it. It keeps connections, and all requests to the same scheme, host and port share them. It works
