@@ -1,4 +1,4 @@
-//! A job → the engine's settings and the hosts' limits.
+//! A job → the engine's settings.
 
 use std::time::Duration;
 
@@ -163,8 +163,26 @@ pub fn check(job: &Job) -> Result<()> {
     let streams = keeper(job)?.streams();
     if job.network.min_speed.is_some() && !streams {
         return Err(Error::usage(
-            "min_speed is for bodies that go to the disk as they come: use --keep-body files, warc or tar, and neither --take nor --next, or limit a body with --timeout",
+            "min_speed is for bodies that go to the disk as they come: use --keep-body files, warc or tar without --take, --next or a --check that reads bodies, or limit a body with --timeout",
         ));
     }
     clients(job).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::BodyStorage;
+
+    #[test]
+    fn a_check_that_reads_bodies_is_named_where_min_speed_is_refused_for_it() {
+        let mut job = Job::default();
+        job.network.min_speed = Some("1k/30s".parse().unwrap());
+        job.results.body = BodyStorage::Files;
+        job.results.check = Some("status == 200".into());
+        check(&job).unwrap();
+        job.results.check = Some("json:/price".into());
+        let refused = check(&job).unwrap_err().to_string();
+        assert!(refused.contains("--check"), "{refused}");
+    }
 }
