@@ -75,7 +75,7 @@ pub enum Then {
     Apart,
     /// Again when its host allows, without counting as a try, until `wait_out` has passed.
     Later,
-    /// Again before the others of its host, without counting as a try.
+    /// Again before those of its host that were not sent yet, without counting as a try.
     Now,
     /// As `Now`, once; then as `Apart`. Its connection may have been closed for lack of use.
     Reconnect,

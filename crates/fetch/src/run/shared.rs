@@ -23,7 +23,8 @@ use crate::plan::{Folder, Plan};
 /// Most threads, unless the options say so.
 const MOST_THREADS: usize = 8;
 
-/// Most parts that are worked on at once, by all threads.
+/// About how many parts are worked on at once, by all threads. Each thread has an equal share, rounded up: rounded
+/// down, the last few parts of a job would begin only when others have ended.
 const MOST_OPEN: usize = 32;
 
 /// The options of a run that are no settings of the job.
@@ -86,7 +87,7 @@ pub struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    /// At most `most` parts are worked on at once.
+    /// `most`: how many parts the supply can give at once.
     pub fn new(work: Work<'a>, supply: Box<dyn Supply>, most: usize) -> Result<Shared<'a>> {
         let Work {
             folder, job, plan, ..

@@ -1,4 +1,4 @@
-//! The next page of an input: queued at its host, behind what waits there.
+//! The next page of an input: queued at its host, before the requests that were not sent yet.
 
 use crate::record::{Outcome, Way};
 use crate::run::line::Unsent;

@@ -152,7 +152,7 @@ impl<T> Hosts<T> {
         self.review(number);
     }
 
-    /// Queues one before the others of its host.
+    /// Queues one before those of its host that were not sent yet.
     pub fn push_front(&mut self, number: u32, item: T) {
         self.hosts[number as usize].waiting.push_front(item);
         self.review(number);
@@ -172,7 +172,7 @@ impl<T> Hosts<T> {
         limits.breaker > 0 && failures >= limits.breaker.into()
     }
 
-    /// Queues one again, from then on: before the others of its host, unless that is in trouble.
+    /// Queues one again, from then on: before those of its host that were not sent yet, unless the host is in trouble.
     pub fn again(&mut self, number: u32, item: T, at: Instant) {
         self.hosts[number as usize].retried += 1;
         self.later(number, item, at);

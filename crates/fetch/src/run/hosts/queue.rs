@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 /// The requests that wait for a host.
 #[derive(Debug)]
 pub struct Queue<T> {
+    /// Requests that were not sent yet, and those that are sent again at once.
     fresh: VecDeque<T>,
-    /// Requests that were sent, and are to be sent again.
+    /// Requests that were sent, and are to be sent again after a wait.
     tried: VecDeque<T>,
 }
 
@@ -25,11 +26,12 @@ impl<T> Queue<T> {
         self.fresh.push_back(item);
     }
 
+    /// Queues one before those that were not sent yet. Those of [`push_tried`](Queue::push_tried) still come first.
     pub fn push_front(&mut self, item: T) {
         self.fresh.push_front(item);
     }
 
-    /// Queues one that was sent.
+    /// Queues one that was sent, behind the others that were.
     pub fn push_tried(&mut self, item: T) {
         self.tried.push_back(item);
     }
@@ -47,8 +49,9 @@ impl<T> Queue<T> {
         self.fresh.pop_front().or_else(|| self.tried.pop_front())
     }
 
-    /// The next to be sent to a host that paused or rested so often since its last answer. Those that try a host in
-    /// trouble are taken from all over the queue, because the URLs that have no answer may be neighbours.
+    /// The next to be sent to a host that paused or rested so often since its last answer. Without such trouble, all
+    /// that were sent come first, then the others in their order. A host in trouble first gets the others. They are
+    /// taken from all over the queue, because the URLs that have no answer may be neighbours.
     pub fn take(&mut self, troubles: u32) -> Option<T> {
         if troubles == 0 {
             return self.tried.pop_front().or_else(|| self.fresh.pop_front());

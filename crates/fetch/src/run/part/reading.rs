@@ -126,7 +126,7 @@ impl OpenPart {
         self.hosts.push(host, pending);
     }
 
-    /// Queues one before the others of its host.
+    /// Queues one before those of its host that were not sent yet.
     pub fn queue_first(&mut self, host: u32, pending: Pending) {
         self.groups.joined(&pending);
         self.hosts.push_front(host, pending);
@@ -283,7 +283,8 @@ impl OpenPart {
         })
     }
 
-    /// Queues one for the URL that a redirect led to, behind what waits for that host; its own host is left.
+    /// Queues one for the URL that a redirect or a link to the next page led to; its own host is left. One with pages
+    /// comes before the requests to that host that were not sent yet, and any other comes behind them.
     ///
     /// # Errors
     /// Why that host gets no request.
