@@ -30,8 +30,7 @@ use crate::segment::{Commit, load};
 use crate::start::{self, Lock, Started};
 
 /// The default condition of `again`: outcomes that may be different next time.
-pub const USUAL: &str =
-    "error or status >= 500 or status == 429 or outcome == 'unreached' or why == 'breaker'";
+pub const USUAL: &str = "error or status >= 500 or status == 429 or outcome == 'unreached'";
 
 /// The default condition of `again --if-changed`: everything that was sent.
 pub const ALL_SENT: &str = "outcome != 'skipped' and outcome != 'invalid'";
