@@ -7,12 +7,12 @@ use std::task::{Context, Poll};
 use http::Method;
 use quinn::ConnectionError;
 
-use super::departure::Departure;
 use super::frames::{HEADERS, NO_ERROR, REQUEST_REJECTED, VERSION_FALLBACK, name_of, push_head};
 use super::incoming::Incoming;
 use super::permit::StreamPermit;
 use super::qpack::{Decoded, encode};
 use super::reader::{Message, Reader, Stop};
+use super::sent::SentWatch;
 use super::writer::Writer;
 use crate::config::Config;
 use crate::h2::exchange::Head;
@@ -38,10 +38,10 @@ pub(crate) async fn exchange(
     trace.attempt().version = Some(Version::Http3);
     let mut timer = PhaseTimer::new(config);
     // Dropped after the exchange, whose stream sends nothing any more then.
-    let mut departure = Departure::new(trace, &permit.link);
+    let mut watch = SentWatch::new(trace, &permit.link);
     let mut exchange = Exchange::begin(permit, request, config).await?;
-    let head = poll_fn(|cx| exchange.poll_head(cx, config, &mut timer, &mut departure)).await?;
-    departure.trace.attempt().phase = Phase::Read;
+    let head = poll_fn(|cx| exchange.poll_head(cx, config, &mut timer, &mut watch)).await?;
+    watch.trace.attempt().phase = Phase::Read;
     let status = head.block.status.unwrap_or_default();
     let bodiless = request.method == Method::HEAD || matches!(status, 204 | 304);
     let length = content_length(&head.fields).map_err(|why| exchange.malformed(why))?;
@@ -97,14 +97,14 @@ impl Exchange {
         cx: &mut Context<'_>,
         config: &Config,
         timer: &mut PhaseTimer<'_>,
-        departure: &mut Departure<'_>,
+        watch: &mut SentWatch<'_>,
     ) -> Poll<Result<Decoded, Broken>> {
         loop {
-            departure.before_a_write();
+            watch.before_a_write();
             // The response, or its absence, shows how it went.
             let failure = self.upload.poll(cx).err();
-            departure.after_a_write(self.upload.stream().has_begun());
-            let trace = &mut *departure.trace;
+            watch.after_a_write(self.upload.stream().has_begun());
+            let trace = &mut *watch.trace;
             if let Some(failure) = failure {
                 return Poll::Ready(Err(Broken::Failed(failure)));
             }
@@ -126,8 +126,8 @@ impl Exchange {
                 // The reader gives nothing else before a final head.
                 Poll::Ready(Ok(_)) => return Poll::Ready(Err(self.malformed("it has no head"))),
                 Poll::Ready(Err(stop)) => {
-                    departure.note();
-                    return Poll::Ready(Err(self.broken(stop, departure.trace)));
+                    watch.note();
+                    return Poll::Ready(Err(self.broken(stop, watch.trace)));
                 }
                 Poll::Pending => return self.wait(cx, timer, trace),
             }

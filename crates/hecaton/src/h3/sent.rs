@@ -8,7 +8,7 @@ use crate::message::attempt::Trace;
 /// Notes in the trace whether a byte of the request may have left the machine. `quinn` counts the STREAM frames of all
 /// streams together. So another request's may be mistaken for this one's, and `sent` may be true too early. It is never
 /// false for a request that left, because the last look at the count comes when the stream cannot send any more.
-pub(super) struct Departure<'a> {
+pub(super) struct SentWatch<'a> {
     pub trace: &'a mut Trace,
     link: Arc<Link>,
     /// The count of STREAM frames before QUIC took the first byte of the request.
@@ -17,9 +17,9 @@ pub(super) struct Departure<'a> {
     begun: bool,
 }
 
-impl Departure<'_> {
-    pub fn new<'a>(trace: &'a mut Trace, link: &Arc<Link>) -> Departure<'a> {
-        Departure {
+impl SentWatch<'_> {
+    pub fn new<'a>(trace: &'a mut Trace, link: &Arc<Link>) -> SentWatch<'a> {
+        SentWatch {
             trace,
             link: link.clone(),
             before: 0,
@@ -47,7 +47,7 @@ impl Departure<'_> {
     }
 }
 
-impl Drop for Departure<'_> {
+impl Drop for SentWatch<'_> {
     /// Another thread may have sent the request between the last look and the reset of its stream.
     fn drop(&mut self) {
         if !self.link.is_inherited() {
