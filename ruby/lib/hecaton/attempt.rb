@@ -1,7 +1,8 @@
 # The facts that led to an outcome: attempts, redirects, times.
 module Hecaton
   # One try. Durations are Floats in seconds. A duration is nil if its phase was not reached or not needed. A reused
-  # connection has no resolve_time, connect_time and tls_time; without a limit to wait for there is no queue_time.
+  # connection has no resolve_time, connect_time and tls_time. There is a queue_time only if connections are limited,
+  # no stream was free, or a silent connection had to show that it is alive.
   #
   # - connection: number of the connection, unique within the client; nil if there was none
   # - reused: whether the connection had carried a request before

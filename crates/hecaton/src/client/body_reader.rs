@@ -231,8 +231,8 @@ impl BodyReader {
         }
     }
 
-    /// Reads a body that is not needed, so that the connection can be reused. Closes the connection when that would
-    /// take long.
+    /// Reads a body that is not needed, so that the connection can be reused. If that would take long, an HTTP/1.1
+    /// connection is closed, and a stream of a shared one is reset.
     pub async fn skip(mut self: Box<BodyReader>, now: Instant) {
         let read = timeout(WORTH_WAITING, self.read_to_its_end()).await;
         if read.unwrap_or(false) {

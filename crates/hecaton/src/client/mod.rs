@@ -32,7 +32,8 @@
 //!   `config/cookies.rs`). So both work in batches and streams alike, and under the one deadline. Requests without
 //!   redirects and cookies never enter that loop (`once` in `respond`).
 //! - Credentials never leave their origin, and a redirect back does not restore them. A redirect to a URL with a user
-//!   and a password in it is refused: a server does not choose the credentials of a request.
+//!   and a password in it is refused, or with `lenient` followed without them: a server does not choose the credentials
+//!   of a request.
 //! - The reader drives. A stream reads from its socket when its reader calls for the next piece, and never ahead. A
 //!   slow reader slows the server down, and at most some hundred KiB are held (over HTTP/2 the stream's window, see
 //!   `h2`). No task fills a buffer meanwhile.

@@ -64,7 +64,8 @@ pub(crate) enum Reading {
 #[derive(Clone, Copy)]
 pub(crate) struct Order {
     pub reading: Reading,
-    /// Whether the attempt's connection must be a new one.
+    /// Whether the attempt's connection must be a new one. Only HTTP/1.1 heeds it: a shared connection says by itself
+    /// whether it takes another stream.
     pub new_connection: bool,
     /// Whether the retry rules allow no further try.
     pub no_retries_left: bool,

@@ -22,7 +22,8 @@ pub struct Attempt {
     pub version: Option<Version>,
     /// Whether any byte of the request was written.
     pub sent: bool,
-    /// Waiting for a connection, when their number is limited.
+    /// Waiting for a connection when their number is limited. Over HTTP/2 and HTTP/3, also waiting for a free stream,
+    /// and for a sign that a silent connection is alive.
     pub queue_time: Option<Duration>,
     /// Resolving the name.
     pub resolve_time: Option<Duration>,
