@@ -27,13 +27,7 @@ pub(crate) struct Incoming {
     length: Option<u64>,
     /// How many bytes of the body have come.
     received: u64,
-    /// How many bytes of the stream's window the last piece used. The window limits the memory of a body, so it opens
-    /// again only when the reader calls for the next piece.
-    taken: usize,
-    /// How many bytes the reader took since the window last grew.
-    since: Taken,
-    /// How often windows had shrunk when this one was looked at.
-    shrunk: u32,
+    taken: Taken,
     trailers: Trailers,
     upload: Upload<SendStream<Bytes>>,
     permit: StreamPermit,
@@ -50,9 +44,7 @@ impl Incoming {
             body: Some(body),
             length,
             received: 0,
-            taken: 0,
-            since: Taken::default(),
-            shrunk: 0,
+            taken: Taken::default(),
             trailers: None,
             upload,
             permit,
@@ -86,10 +78,8 @@ impl Incoming {
         config: &Config,
     ) -> Result<Option<Bytes>, Failure> {
         if let Some(body) = &mut self.body {
-            let taken = std::mem::take(&mut self.taken);
-            // This cannot fail: no more is released than was received.
-            let _ = body.flow_control().release_capacity(taken);
-            self.permit.link.note_taken(&mut self.since, taken);
+            let piece = self.taken.release(body.flow_control());
+            self.permit.link.note_taken(&mut self.taken, piece);
         }
         timer.restart(Phase::Read);
         poll_fn(|cx| self.poll_next(cx, timer, config)).await
@@ -151,11 +141,7 @@ impl Incoming {
             return Poll::Ready(Ok(None));
         };
         let shrunk = self.permit.link.shrunk();
-        if self.shrunk != shrunk {
-            self.shrunk = shrunk;
-            // This cannot fail. It makes `h2` look whether a WINDOW_UPDATE is due.
-            let _ = body.flow_control().release_capacity(0);
-        }
+        self.taken.look(shrunk, body.flow_control());
         if let Err(failure) = self.upload.poll(cx) {
             return Poll::Ready(Err(failure));
         }
@@ -163,7 +149,7 @@ impl Incoming {
             return match body.poll_data(cx) {
                 Poll::Ready(Some(Ok(piece))) if piece.is_empty() => continue,
                 Poll::Ready(Some(Ok(piece))) => {
-                    self.taken = piece.len();
+                    self.taken.take(piece.len());
                     self.received += piece.len() as u64;
                     Poll::Ready(Ok(Some(piece)))
                 }
@@ -186,7 +172,7 @@ impl Incoming {
     ) -> Poll<Result<Option<Bytes>, Failure>> {
         self.permit.waits(cx.waker());
         // They may have shrunk before the waker was known.
-        if self.shrunk != self.permit.link.shrunk() {
+        if self.taken.has_missed(self.permit.link.shrunk()) {
             cx.waker().wake_by_ref();
         }
         timer.poll(cx).map(Err)

@@ -19,15 +19,11 @@ use tokio::time::{timeout, timeout_at};
 
 use super::instrumented::Instrumented;
 use super::observed::Observed;
-use super::window::{Streams, Taken, Window};
+use super::window::{CONNECTION, Streams, Taken, Window};
 use crate::config::Config;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::runtime::lock::lock;
 use crate::transport::wire::Wire;
-
-/// The window for all bodies of a connection together; `window` has that of one body. It is the largest there is (RFC
-/// 9113 §6.9.1), because with a smaller one slow readers would hold up fast ones.
-const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
 /// Memory for small frames until they are read; beyond it `h2` closes the connection. Since small frames are joined
 /// (`joined`), only padded ones can need so much.
@@ -305,7 +301,7 @@ async fn begin(
     Builder::new()
         .enable_push(false)
         .initial_window_size(window)
-        .initial_connection_window_size(CONNECTION_WINDOW)
+        .initial_connection_window_size(CONNECTION)
         .data_frame_budget(FRAME_BUDGET)
         .max_header_list_size(head_room(config))
         .max_concurrent_reset_streams(MOST_RESET)

@@ -1,8 +1,14 @@
-//! How much of a body may come before its reader has taken it: one window for all bodies of a connection. It grows with
-//! what readers take, and shrinks when the streams of the client become many.
+//! How much of a body may come before its reader has taken it, and when more may come (WINDOW_UPDATE): one window for
+//! all bodies of a connection. It grows with what readers take, and shrinks when the streams of the client become many.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use h2::FlowControl;
+
+/// The window for all bodies of a connection together. It is the largest there is (RFC 9113 §6.9.1), because with a
+/// smaller one slow readers would hold up fast ones.
+pub(super) const CONNECTION: u32 = (1 << 31) - 1;
 
 /// The initial window: the most that is held of a body whose reader takes nothing, while there are few streams and until
 /// fast readers widen the window.
@@ -37,9 +43,47 @@ pub(super) struct Window {
     streams: Arc<Streams>,
 }
 
-/// How many bytes one reader has taken since its window last grew.
+/// What one reader has taken of its stream's window.
 #[derive(Default)]
-pub(crate) struct Taken(usize);
+pub(crate) struct Taken {
+    /// How many bytes of the window the last piece used. The window limits the memory of a body, so it opens again only
+    /// when the reader calls for the next piece.
+    last: usize,
+    /// How many bytes the reader took since the window last grew.
+    since: usize,
+    /// How often windows had shrunk when this one was looked at.
+    shrunk: u32,
+}
+
+impl Taken {
+    /// The reader gets a piece of this length.
+    pub fn take(&mut self, piece: usize) {
+        self.last = piece;
+    }
+
+    /// The reader is done with its last piece, whose length is returned. `h2` sends a WINDOW_UPDATE once enough has
+    /// been released.
+    pub fn release(&mut self, flow: &mut FlowControl) -> usize {
+        let piece = std::mem::take(&mut self.last);
+        // This cannot fail: no more is released than was received.
+        let _ = flow.release_capacity(piece);
+        piece
+    }
+
+    /// Has `h2` look whether a WINDOW_UPDATE is due, if windows have shrunk since it looked last.
+    pub fn look(&mut self, shrunk: u32, flow: &mut FlowControl) {
+        if self.has_missed(shrunk) {
+            self.shrunk = shrunk;
+            // This cannot fail.
+            let _ = flow.release_capacity(0);
+        }
+    }
+
+    /// Whether windows, which have shrunk so often, have done so since the last look.
+    pub fn has_missed(&self, shrunk: u32) -> bool {
+        self.shrunk != shrunk
+    }
+}
 
 impl Streams {
     /// `max_buffered`: the most that bodies which are held whole may have together.
@@ -90,12 +134,12 @@ impl Window {
         if piece < SMALL {
             return false;
         }
-        taken.0 = taken.0.saturating_add(piece);
+        taken.since = taken.since.saturating_add(piece);
         let size = self.size();
-        if size >= MOST || taken.0 < size as usize {
+        if size >= MOST || taken.since < size as usize {
             return false;
         }
-        taken.0 = 0;
+        taken.since = 0;
         let count = self.streams.count.load(Ordering::Relaxed);
         if fitting(count.saturating_mul(2), self.streams.most) <= size {
             return false;
