@@ -45,6 +45,7 @@ use crate::message::failure::{Failure, InvalidRequest, Kind, Phase};
 use crate::runtime::lock::lock;
 use crate::transport::farewell;
 use crate::transport::wire::{Socket, TlsStream};
+pub(crate) use setup::Offer;
 use setup::{Loaded, Setup};
 
 /// The first byte of a TLS record with an alert (RFC 8446 §5.1).
@@ -60,51 +61,11 @@ pub(crate) struct Tls {
     last_certificates: Mutex<Arc<[Vec<u8>]>>,
 }
 
-/// The protocols that a handshake offers; the server chooses one (ALPN, RFC 7301).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Offer {
-    Http1,
-    Http2,
-    /// HTTP/2 rather than HTTP/1.1.
-    Both,
-}
-
-/// One configuration for each offer.
+/// What connections need, loaded at the first handshake.
 struct Configs {
-    http1: Arc<ClientConfig>,
-    http2: Arc<ClientConfig>,
-    both: Arc<ClientConfig>,
-    /// For proxies, which have names and keys of their own.
-    proxy: Arc<ClientConfig>,
+    tcp: Loaded,
     #[cfg(feature = "http3")]
     quic: quic::QuicTls,
-}
-
-impl Configs {
-    fn new(loaded: &Loaded) -> Configs {
-        let offer = |config: &ClientConfig, protocols: &[&str]| {
-            let mut config = config.clone();
-            let protocols = protocols.iter().map(|name| name.as_bytes().to_vec());
-            config.alpn_protocols = protocols.collect();
-            Arc::new(config)
-        };
-        Configs {
-            http1: offer(&loaded.server, &["http/1.1"]),
-            http2: offer(&loaded.server, &["h2"]),
-            both: offer(&loaded.server, &["h2", "http/1.1"]),
-            proxy: offer(&loaded.proxy, &["http/1.1"]),
-            #[cfg(feature = "http3")]
-            quic: quic::QuicTls::new(&offer(&loaded.server, &["h3"]), &loaded.verifier),
-        }
-    }
-
-    fn of(&self, offer: Offer) -> &Arc<ClientConfig> {
-        match offer {
-            Offer::Http1 => &self.http1,
-            Offer::Http2 => &self.http2,
-            Offer::Both => &self.both,
-        }
-    }
 }
 
 impl Tls {
@@ -123,7 +84,7 @@ impl Tls {
         socket: Socket,
         offer: Offer,
     ) -> Result<TlsStream, Failure> {
-        self.shake(host, socket, |configs| configs.of(offer)).await
+        self.shake(host, socket, |tcp| tcp.of(offer)).await
     }
 
     /// Makes a connection to a proxy a TLS one, as a part of connecting.
@@ -132,7 +93,7 @@ impl Tls {
         host: &str,
         socket: Socket,
     ) -> Result<TlsStream, Failure> {
-        let shaken = self.shake(host, socket, |configs| &configs.proxy).await;
+        let shaken = self.shake(host, socket, |tcp| &tcp.proxy).await;
         shaken.map_err(|failure| Failure {
             phase: Phase::Connect,
             detail: format!("the proxy cannot be connected to: {}", failure.detail),
@@ -176,13 +137,13 @@ impl Tls {
         &self,
         host: &str,
         socket: Socket,
-        choose: impl Fn(&Configs) -> &Arc<ClientConfig>,
+        choose: impl Fn(&Loaded) -> &Arc<ClientConfig>,
     ) -> Result<TlsStream, Failure> {
         // An IP address is no name to indicate (RFC 6066 §3): rustls leaves it out.
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| refused(host, "the name is not one that a certificate can have"))?;
         let configs = self.loaded(host).await?;
-        let connected = TlsConnector::from(choose(configs).clone())
+        let connected = TlsConnector::from(choose(&configs.tcp).clone())
             .connect(name, socket)
             .into_fallible()
             .await;
@@ -207,7 +168,12 @@ impl Tls {
     async fn load(&self) -> Result<Configs, String> {
         let setup = self.setup.clone();
         let loaded = tokio::task::spawn_blocking(move || setup.load()).await;
-        Ok(Configs::new(&loaded.map_err(|error| error.to_string())??))
+        let tcp = loaded.map_err(|error| error.to_string())??;
+        Ok(Configs {
+            #[cfg(feature = "http3")]
+            quic: quic::QuicTls::new(&tcp.http3, &tcp.verifier),
+            tcp,
+        })
     }
 }
 

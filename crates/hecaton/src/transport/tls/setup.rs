@@ -39,13 +39,37 @@ pub(super) struct Setup {
     verify_hostname: bool,
 }
 
-/// The configurations of connections.
+/// The protocols that a handshake offers; the server chooses one (ALPN, RFC 7301).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offer {
+    Http1,
+    Http2,
+    /// HTTP/2 rather than HTTP/1.1.
+    Both,
+}
+
+/// The configurations of connections, one for each offer.
 pub(super) struct Loaded {
-    pub server: ClientConfig,
-    /// The pins and the client's certificate are not for proxies.
-    pub proxy: ClientConfig,
+    http1: Arc<ClientConfig>,
+    http2: Arc<ClientConfig>,
+    both: Arc<ClientConfig>,
+    /// For proxies, which have names and keys of their own: the pins and the client's certificate are not for them.
+    pub proxy: Arc<ClientConfig>,
+    #[cfg(feature = "http3")]
+    pub http3: Arc<ClientConfig>,
     /// The verifier of servers' certificates.
+    #[cfg(feature = "http3")]
     pub verifier: Arc<Verifier>,
+}
+
+impl Loaded {
+    pub fn of(&self, offer: Offer) -> &Arc<ClientConfig> {
+        match offer {
+            Offer::Http1 => &self.http1,
+            Offer::Http2 => &self.http2,
+            Offer::Both => &self.both,
+        }
+    }
 }
 
 impl Setup {
@@ -70,16 +94,23 @@ impl Setup {
         })
     }
 
-    /// The configurations of all connections, without what each offers, or a sentence that says why there are none.
+    /// The configurations of all connections, or a sentence that says why there are none.
     pub fn load(&self) -> Result<Loaded, String> {
         let authority = self.authority()?;
         let verifier = |authority, pins: &[Pin]| {
             Arc::new(Verifier::new(authority, &self.provider, pins.to_vec()))
         };
         let of_servers = verifier(authority.clone(), &self.pins);
+        let server = self.config(of_servers.clone(), self.identity.as_ref())?;
+        let proxy = self.config(verifier(authority, &[]), None)?;
         Ok(Loaded {
-            server: self.config(of_servers.clone(), self.identity.as_ref())?,
-            proxy: self.config(verifier(authority, &[]), None)?,
+            http1: offering(&server, &["http/1.1"]),
+            http2: offering(&server, &["h2"]),
+            both: offering(&server, &["h2", "http/1.1"]),
+            proxy: offering(&proxy, &["http/1.1"]),
+            #[cfg(feature = "http3")]
+            http3: offering(&server, &["h3"]),
+            #[cfg(feature = "http3")]
             verifier: of_servers,
         })
     }
@@ -123,6 +154,13 @@ impl Setup {
             names: self.verify_hostname,
         }))
     }
+}
+
+fn offering(config: &ClientConfig, protocols: &[&str]) -> Arc<ClientConfig> {
+    let mut config = config.clone();
+    let protocols = protocols.iter().map(|name| name.as_bytes().to_vec());
+    config.alpn_protocols = protocols.collect();
+    Arc::new(config)
 }
 
 /// Trusted certificates: as authorities, and by their SHA-256 for themselves.
