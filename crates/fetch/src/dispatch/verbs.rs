@@ -1,4 +1,4 @@
-//! What the verbs of workers need, with and without NATS.
+//! Types that the verbs of workers share, with and without NATS.
 
 use crate::error::{Error, Result};
 

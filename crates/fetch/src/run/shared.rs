@@ -1,4 +1,4 @@
-//! What the threads of a run share.
+//! The state that the threads of a run share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
