@@ -19,15 +19,17 @@ fn no_response_comes_before_its_delay() {
     let server = support::server();
     server.open_round(delayed("30ms", 5));
     let delay = Duration::from_millis(30);
-    let mut times = times(&mut Client::new(&server), 1..6);
+    let times = times(&mut Client::new(&server), 1..6);
     assert!(times.iter().all(|time| *time >= delay), "{times:?}");
     let interval = server.close_round();
     assert!(interval.span_ns >= 150_000_000, "{interval:?}");
-    // Lateness is measured from the planned instant: it does not contain the delay. The server states it to two digits.
-    times.sort();
-    let median_us = (times[2] - delay).as_micros() as u64;
-    let most = median_us + median_us / 50 + 1;
-    assert!(interval.lateness_p50_us <= most, "{interval:?} {times:?}");
+    // Lateness is measured from the planned instant: it does not contain the delay. One request followed another, so at
+    // least three of the five were this late within the span. The server states lateness to two digits, rounded up.
+    let late_ns = interval.lateness_p50_us.saturating_sub(1) * 1000 * 50 / 51;
+    assert!(
+        150_000_000 + 3 * late_ns <= interval.span_ns,
+        "{interval:?}"
+    );
 }
 
 #[test]
