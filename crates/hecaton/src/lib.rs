@@ -101,11 +101,11 @@ pub use config::table::{SETTINGS, Setting};
 #[doc(hidden)]
 pub use content::growing::grown;
 #[doc(hidden)]
+pub use message::public_headers::is_public;
+#[doc(hidden)]
 pub use message::reference::{join, resolve};
 #[doc(hidden)]
 pub use message::retry::retry_after;
-#[doc(hidden)]
-pub use message::template::is_public;
 #[doc(hidden)]
 pub use message::words::{hexadecimal, without_os_numbers};
 pub use pool::stats::Stats;

@@ -1,4 +1,5 @@
-# Reads a Content-Type: the media type, the charset, and the encoding that Ruby has for it.
+# Reads the media type of a Content-Type. The extension (ext/hecaton/src/content_type.rs) finds the charset and the
+# encoding that Ruby has for it.
 module Hecaton
   # Never raises: an unreadable value is ignored.
   module ContentType # :nodoc: all

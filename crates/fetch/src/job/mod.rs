@@ -230,7 +230,7 @@ pub struct Pace {
     /// Maximum retries of a request [default: 2]
     #[arg(long, value_name = "N", help_heading = PACE)]
     pub retries: u32,
-    /// Maximum retries for one host, as a share of its requests; ten are always allowed [default: 0.2]
+    /// Maximum retries for one host, as a share of its other requests; ten are always allowed [default: 0.2]
     #[arg(long, allow_negative_numbers = true, value_name = "SHARE", help_heading = PACE)]
     pub retry_budget: f64,
     /// Statuses to retry besides 429, 502, 503, 504, and 520 to 527. 429 and 503 are retried until --wait-out has

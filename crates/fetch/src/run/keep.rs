@@ -1,5 +1,6 @@
-//! A response → what is recorded: whether it is good (`--check`), the values taken from its body (`--take`), and
-//! where its body goes.
+//! A response → what is recorded: whether it is good, the values taken from its body (`--take`), and where its body
+//! goes. Its status or `--check` decides whether it is good, and a value that cannot be taken or a checksum that differs
+//! makes it bad.
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};

@@ -120,7 +120,7 @@ pub fn without_body<'a>(
     }
 }
 
-/// A redirect or a page that waits for the part that has its host.
+/// A redirect or a page to a host of another part. It waits for the round that follows all parts (`again::onward`).
 pub fn onward<'a>(request: &TriedRequest<'a>, response: &'a Response, way: &'a Way) -> Ending<'a> {
     Ending {
         onward: Some(way),

@@ -139,7 +139,7 @@ impl BodyReader {
         Some((whole, trailers))
     }
 
-    /// Reads what is left of the body, of at most `max_body` bytes.
+    /// Reads what is left of the body. It fails once more than `max_body` bytes have come, whatever length was announced.
     pub async fn read_whole(&mut self) -> Result<Bytes, Failure> {
         let likely = self.likely();
         let mut whole = Growing::new(self.share(), self.config.max_body, 0);

@@ -26,7 +26,8 @@ use crate::message::sent::Sent;
 /// reader's own time counts only for the total deadline. `max_body` does not apply, because it is for bodies that are
 /// held whole.
 ///
-/// The connection goes back to the pool with the last piece. Dropping the `Streaming` before that closes the
+/// The connection goes back to the pool when the end of the body has come: with the last piece, or with the call that
+/// returns none. Dropping the `Streaming` before that closes the
 /// connection; over HTTP/2 it only resets the stream.
 pub struct Streaming {
     status: u16,
@@ -215,7 +216,7 @@ impl Streaming {
         }
     }
 
-    /// Puts the connection back as soon as the last piece has been taken.
+    /// Puts the connection back once the end of the body has come and its last piece has been taken.
     fn finish_if_whole(&mut self) {
         if let State::Going(reader) = &mut self.state {
             if reader.is_whole() {

@@ -54,7 +54,8 @@ impl Trace {
         }
     }
 
-    /// The failure of a request that has not ended by its deadline.
+    /// The failure of a request that has not ended by its deadline: a time-out of phase `Total`, whose text names the
+    /// phase that the request had reached.
     pub fn used_up(&self) -> Failure {
         let attempt = self.attempts.last();
         let reached = attempt.map_or(Phase::Queue, Attempt::reached);

@@ -3,7 +3,7 @@
 //! Decisions:
 //!
 //! - A valid URL goes on the wire byte for byte. Any other is encoded by the `url` crate as browsers do (`address`).
-//! - One rule (`Template::may_leave` in `template`) says which header may go to another origin, both for redirects and
+//! - One rule (`public_headers`) says which header may go to another origin, both for redirects and
 //!   for absolute URLs beside a `base_url`. Only public headers may, whether the client or the request has them.
 //! - The engine polls the bodies of requests (`body`): a source gives its next piece when the previous one has been
 //!   written. The engine cannot call Ruby, because it runs without the GVL. It reports that a piece is needed, which
@@ -28,6 +28,7 @@ pub(crate) mod framing;
 pub(crate) mod head;
 pub(crate) mod merge;
 pub(crate) mod origin;
+pub(crate) mod public_headers;
 pub(crate) mod reason;
 pub(crate) mod redirect;
 pub(crate) mod reference;

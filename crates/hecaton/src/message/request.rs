@@ -17,6 +17,7 @@ use crate::message::digest::{Digest, Login};
 use crate::message::failure::InvalidRequest;
 use crate::message::fields::Fields;
 use crate::message::origin::Origin;
+use crate::message::public_headers::is_public;
 use crate::message::redirect::Redirect;
 use crate::message::request_flags::RequestFlags;
 use crate::message::request_options::RequestOptions;
@@ -178,7 +179,8 @@ impl Request {
     /// Drops everything that may not go to another origin.
     pub(crate) fn leave_origin(&mut self) {
         let template = self.template.clone();
-        self.retain(|name, _| Template::may_leave(template.as_deref(), name));
+        let named = Template::public_names(template.as_deref());
+        self.retain(|name, _| is_public(named, name));
         self.has_login = false;
         self.drop_digest();
     }

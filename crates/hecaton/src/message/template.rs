@@ -1,16 +1,16 @@
-//! The headers that a client adds to its requests, and the one rule about headers that may leave an origin.
+//! The headers that a client adds to its requests.
 
 use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::HeaderName;
 use url::Url;
 
 use crate::message::address::InvalidUrl;
 use crate::message::digest::Login;
 use crate::message::failure::InvalidRequest;
 use crate::message::origin::Origin;
+use crate::message::public_headers::{is_public, public_names};
 use crate::message::reference;
 use crate::message::request::Request;
 use crate::message::request_flags::RequestFlags;
@@ -55,40 +55,6 @@ impl fmt::Debug for Defaults {
             .finish()
     }
 }
-
-/// Headers without credentials: they say what is requested, or describe the body.
-const ALWAYS_PUBLIC: [&str; 27] = [
-    "accept",
-    "accept-charset",
-    "accept-encoding",
-    "accept-language",
-    "cache-control",
-    "connection",
-    "content-digest",
-    "content-disposition",
-    "content-encoding",
-    "content-language",
-    "content-md5",
-    "content-range",
-    "content-type",
-    "digest",
-    "expect",
-    "if-match",
-    "if-modified-since",
-    "if-none-match",
-    "if-range",
-    "if-unmodified-since",
-    "pragma",
-    "prefer",
-    "priority",
-    "range",
-    "repr-digest",
-    "te",
-    "user-agent",
-];
-
-/// Headers that may never be public, because they are credentials.
-const NEVER_PUBLIC: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
 
 /// The owner of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,36 +158,10 @@ impl Template {
             .is_none_or(|base| *base.origin == *origin)
     }
 
-    /// Whether a header may leave its origin: only if it is public, whether the client or the request has it. No name
-    /// proves that a header is not a key, so nothing else may leave. This is the one rule, for absolute URLs beside a
-    /// base and for redirects.
-    pub(crate) fn may_leave(template: Option<&Template>, name: &str) -> bool {
-        is_public(template.map_or(&[], |own| &own.public), name)
+    /// Names of headers that the client says are public, in lower case.
+    pub(crate) fn public_names(template: Option<&Template>) -> &[String] {
+        template.map_or(&[], |own| &own.public)
     }
-}
-
-/// Names in lower case, checked.
-fn public_names(names: &[String]) -> Result<Vec<String>, InvalidRequest> {
-    let checked = |name: &String| {
-        let refused = |why: &str| InvalidRequest(format!("public_headers: {name:?} {why}"));
-        let key = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| refused("is not the name of a header"))?;
-        if NEVER_PUBLIC.contains(&key.as_str()) {
-            return Err(refused(
-                "is a credential and never public: give it with the request that needs it",
-            ));
-        }
-        Ok(key.as_str().to_owned())
-    };
-    names.iter().map(checked).collect()
-}
-
-/// Whether a header of this name, in any case, is public where these are named as `public_headers`.
-pub fn is_public(named: &[String], name: &str) -> bool {
-    let mut always = ALWAYS_PUBLIC.iter();
-    let mut named = named.iter();
-    always.any(|public| public.eq_ignore_ascii_case(name))
-        || named.any(|public| public.eq_ignore_ascii_case(name))
 }
 
 /// The base, without its user and password, which become a header.

@@ -1,4 +1,5 @@
-//! Looks after idle connections: closes those that are too old or that their server has ended.
+//! When idle connections are looked after; `idle` decides which are too old, and closes them and those that their
+//! server has ended.
 //!
 //! While connections come and go, the task looks a few times a second, which costs no system call. Once none has come
 //! back between two looks, each connection wakes the task when something comes on it. Until then, or until the first of

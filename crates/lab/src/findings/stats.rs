@@ -2,7 +2,7 @@
 //!
 //! Ratios are Hodges–Lehmann estimates on paired log-ratios: the median of all means of two differences. The interval
 //! inverts the Wilcoxon signed-rank test. Both are in Hollander, Wolfe and Chicken, *Nonparametric Statistical
-//! Methods*, 3rd ed., §3.2–3.3. Measurements of one block share the machine's drift; their ratio does not contain it.
+//! Methods*, 3rd ed., §3.2–3.3. `processes` widens the interval where processes differ. Measurements of one block share the machine's drift; their ratio does not contain it.
 
 use serde::Serialize;
 

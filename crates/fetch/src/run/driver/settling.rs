@@ -126,7 +126,7 @@ impl Driver<'_> {
                         rendered: &rendered,
                         tried: &tried,
                     };
-                    leave_to_others(part, &mut self.records, &request, outcome, &way);
+                    leave_to_round(part, &mut self.records, &request, outcome, &way);
                 }
                 return Ok(());
             }
@@ -173,7 +173,7 @@ impl Driver<'_> {
                 self.follow_page(flight, index, onward, pages);
             } else {
                 // In the same frame as the record of the page, so that no crash comes between them.
-                leave_to_others(part, &mut self.records, &request, outcome, &onward);
+                leave_to_round(part, &mut self.records, &request, outcome, &onward);
             }
             return Ok(());
         }
@@ -242,8 +242,8 @@ struct Settled<'a> {
     following: Option<&'a Following>,
 }
 
-/// Writes that a redirect or a page waits for the part that has its host.
-fn leave_to_others(
+/// Writes that a redirect or a page waits for the round that follows all parts.
+fn leave_to_round(
     part: &mut OpenPart,
     records: &mut RecordWriter,
     request: &TriedRequest<'_>,

@@ -27,7 +27,7 @@ pub struct Limits {
     pub turn: f64,
     /// How long a host may be down before it is given up.
     pub wait_out: Duration,
-    /// Tries again as a share of requests.
+    /// Most retries, as a share of the requests that are no retries; ten are always allowed.
     pub retry_budget: f64,
     /// The longest pause that `Retry-After` can cause.
     pub max_retry_after: Duration,

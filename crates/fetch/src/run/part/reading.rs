@@ -37,7 +37,7 @@ struct Reached {
 pub enum Unfollowed {
     /// Nobody may follow it.
     Refused(String),
-    /// Another part keeps the limits of its host.
+    /// Another part keeps the limits of its host, so a round that follows all parts requests it.
     OtherPart(Way),
 }
 
