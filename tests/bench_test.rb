@@ -52,6 +52,6 @@ class BenchTest < Minitest::Test
     _, log, status = Open3.capture3(HECATON, "bench", "--part", "many,few")
     assert_equal 2, status.exitstatus
     assert_equal "hecaton: no part is called many,few; the parts are one, " \
-      "many, gzip, adapters, current, memory, ten-thousand, tls\n", log
+      "many, gzip, adapters, current, memory, ten-thousand, tls, http2\n", log
   end
 end

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Job, Project};
 
-/// `scenarios/bench/sweep.toml`. Every key is required. Other defaults are elsewhere: that of `--concurrency` at a
+/// `scenarios/bench/sweep.toml`. Every key but `http2` is required. Other defaults are elsewhere: that of `--concurrency` at a
 /// rate is in `crates/lab/src/spec/sweep.rs`, and those for a foreign server are in `crates/cli/src/cmd/sweep.rs`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,6 +25,9 @@ pub struct SweepScenario {
     pub job: Job,
     /// Whether the test server uses TLS.
     pub tls: bool,
+    /// Whether requests are streams of HTTP/2, which needs `tls`; HTTP/1.1 otherwise.
+    #[serde(default)]
+    pub http2: bool,
     /// Whether the baseline loader takes part.
     pub baseline_loader: bool,
     /// How long the test server waits before each response.

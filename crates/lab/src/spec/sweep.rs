@@ -253,6 +253,7 @@ impl Axes {
         let usual = Load {
             delay,
             tls: scenario.tls,
+            http2: scenario.http2,
             job: scenario.job,
             ..Load::PLAIN
         };
@@ -436,6 +437,7 @@ mod tests {
             keepalive: vec![true],
             job: super::super::Job::Plain,
             tls: false,
+            http2: false,
             baseline_loader: true,
             delay: Delay::None,
             rounds: 6,
