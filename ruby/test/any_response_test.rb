@@ -108,7 +108,7 @@ class AnyResponseTest < ServerTest
       assert_raises(IndexError) { client.batch { |batch| request = batch.get("#{server.url}/sunset") } }
       assert_equal 200, request.outcome.status
     end
-    assert_match(/on_deprecation is a String/, error_of(ArgumentError) { client(on_deprecation: "x") }.message)
+    assert_match(/on_deprecation is of class String/, error_of(ArgumentError) { client(on_deprecation: "x") }.message)
   end
 
   def test_a_status_is_an_error_when_that_is_set

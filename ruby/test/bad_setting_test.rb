@@ -5,7 +5,7 @@ require "openssl"
 require "set"
 
 class BadSettingTest < ServerTest
-  ODD = [5, -1, 1.5, 2**70, Float::NAN, "x", "", "4", "\xFF",
+  ODD = [5, -1, 0, 1.5, 2**70, 1e300, Float::NAN, Float::INFINITY, "x", "", "4", "\xFF", "\u{e9}".encode("UTF-16LE"),
          :word, true, false, [], ["x"], [1], [nil], [["a", Object.new]],
          {}, { "a" => 1 }, { a: :b }, { nil => [] }, Object.new, Object, -> { 1 }, 1..2, Time.at(0), BasicObject].freeze
   SETTINGS = Hecaton::Client.instance_method(:initialize).parameters.map(&:last)
@@ -96,14 +96,18 @@ class BadSettingTest < ServerTest
       -> { client.get(url("/r/1"), connect_timeout: 1) } =>
         "connect_timeout: is a setting of the client, not of a request: Client.new(connect_timeout: …)",
       -> { client.get(url("/r/1"), { a: 1 }) } =>
-        /\Aunknown keyword: :a; a Hash of parameters is params:, and one of data is json: or form:/,
+        /\Aunknown keyword: :a; a Hash of parameters is params:, one of headers is headers:, and one of data is json: or/,
       -> { client.post(url("/r/1"), "text") } => "the options are of class String: " \
-      "give keywords, such as params:, json:, form: or body:",
+      "give keywords, such as params:, headers:, json:, form: or body:",
       -> { client.batch { |batch| batch.get(url("/r/1"), [1]) } } => /\Athe options are of class Array: give keywords/,
       -> {
         Hecaton.get(url("/r/1"), { a: 1 },
           timeout: 1)
       } => /\Athe options are of class Hash: give keywords, such as params:/,
+      -> {
+        Hecaton::Client.new({},
+          5)
+      } => "the settings are of class Hash and Integer: give keywords, such as timeout: and base_url:",
       -> { client.get(url("/r/1"), max_body: 1) } => "max_body: is a setting of the client, " \
       "not of a request: Client.new(max_body: …), or client.with(max_body: …)",
       -> { client.post(url("/r/1"), body: { a: 1 }) } => "body is a Hash: " \
@@ -119,11 +123,72 @@ class BadSettingTest < ServerTest
       } => 'base_url has no scheme and host: give one such as "https://api.example.org/v1"',
       -> {
         client(retry: { statuses: ["503"] })
-      } => 'retry: statuses has "503": give statuses and Ranges of them, such as [429, 500..599]',
+      } => 'retry: statuses has "503": give statuses from 100 to 999 and Ranges of them, such as [429, 500..599]',
       -> { client(app_name: Object.new) } => "app_name is of class Object: give a String or a Symbol",
       -> { client(proxy: 0) } => /\Aproxy: give a URL/ }
       .each { |call, message| assert_operator message, :===, refusal(&call) }
     assert_equal 2, client(retry: { statuses: 503, max: 1, interval: 0 }).get(url("/status/503")).attempts.size
+  end
+
+  # As other libraries take them.
+  def test_a_body_and_headers_in_place_of_keywords
+    u = url("/r/1")
+    given = ["text", { "Accept" => "x" }]
+    refused = [-> { client.post(u, *given) }, -> { client.request(:post, u, *given) }, -> { Hecaton.post(u, *given) },
+               -> { Hecaton.request(:post, u, *given) }, -> { Hecaton::Request.new(:post, u, *given) },
+               -> { client.get_all([u], *given) }, -> { client.post_all([u], *given) }, -> { client.all([], *given) },
+               -> { client.each_response([u], *given) { flunk } }]
+    %i[post request].zip([[u], [:post, u]]) do |name, first|
+      refused << -> { client.batch { |batch| batch.public_send(name, *first, *given) } }
+    end
+    refused.each_with_index do |call, index|
+      assert_match(/\Athe options are of class String and Hash: give keywords, .*headers:.*body:/, refusal(&call),
+        index)
+    end
+    assert_equal 200, Hecaton.get(u, nil, timeout: 5).status
+  end
+
+  # What would never match a method or a status, or would be cut to another number.
+  def test_retries_that_could_not_be
+    { { methods: [:gett] } => 'retry: methods has "GETT"; did you mean "GET"?',
+      { jitter: 5 } => "retry: jitter: 5 is not a share: give a number from 0 to 1" }
+      .each { |settings, message| assert_equal message, refusal { client(retry: settings) } }
+    [99, 1000, 0..99, 500..1000, 599..500, 500...500, 500.., [429, nil]].each do |statuses|
+      assert_match(/\Aretry: statuses has .*: give statuses from 100 to 999/, refusal {
+        client(retry: { statuses: statuses })
+      })
+    end
+    client(retry: { methods: [:propfind, "PURGE"], statuses: [999, 500...503] })
+  end
+
+  def test_what_is_no_method_true_or_limit
+    [nil, -1, true, [:get]].each do |method|
+      assert_match(/\Athe method is #{Regexp.escape(method.inspect)}: give/, refusal {
+                                                                               client.request(method, url("/r/1"))
+                                                                             })
+    end
+    assert_match(/\Araise_on_failure is of class String: give true/, refusal {
+      client.batch(raise_on_failure: "false") { nil }
+    })
+    client.batch { |batch| assert_match(/is nil: use an Integer/, refusal { batch.max_concurrency = nil }) }
+    [2**70, 1e300, Float::INFINITY].each do |time|
+      refused = [-> { Hecaton.timeout = time }, -> { client(connect_timeout: time) }, -> { client(timeout: time) }]
+      refused.each { |call| assert_match(/timeout: .* is not a time in seconds: give a number below/, refusal(&call)) }
+    end
+    assert_equal "params is of class FalseClass: give a Hash, or an Array of pairs", refusal {
+      client.get(url("/r/1"), params: false)
+    }
+    assert_equal "unix_socket is a String with bytes that are not UTF-8: give a String in UTF-8", refusal {
+      client(unix_socket: "\xFF")
+    }
+    assert_match(/\Auser_agent is of class FalseClass/, refusal { client(user_agent: false) })
+  end
+
+  # UTF-16 holds no ASCII that a pattern could find.
+  def test_a_url_in_another_encoding
+    wide = url("/r/1").encode("UTF-16LE")
+    assert_equal 200, client.get(wide, params: { a: 1 }).status
+    assert_equal 200, client(base_url: url("/r").encode("UTF-16LE")).get("1").status
   end
 
   def test_no_message_shows_a_secret

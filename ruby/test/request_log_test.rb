@@ -159,7 +159,7 @@ class RequestLogTest < ServerTest
   end
 
   def test_what_is_no_logger_is_refused
-    assert_match(/logger is a IO: give one with info and debug/,
+    assert_match(/logger is of class IO: give one with info and debug/,
       error_of(ArgumentError) { client(logger: $stdout) }.message)
   end
 

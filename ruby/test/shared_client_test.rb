@@ -44,7 +44,7 @@ class SharedClientTest < ServerTest
     assert_equal "mine", Hecaton.get("/echo").json["headers"].to_h.transform_keys(&:downcase)["x-a"]
     assert_equal 1, mine.stats[:requests]
     assert_raises(Hecaton::TimeoutError) { Hecaton.get("/fault/stall-head", timeout: 0.1) }
-    assert_match(/client is a Hash: give/, error_of(ArgumentError) { Hecaton.client = {} }.message)
+    assert_match(/client is of class Hash: give/, error_of(ArgumentError) { Hecaton.client = {} }.message)
     assert_same mine, Hecaton.client
   end
 

@@ -77,7 +77,8 @@ module Hecaton
     #
     # A bad argument raises ArgumentError here, and nothing is queued; but a bad URL is the request's outcome, a
     # URLError. ThreadError in another thread.
-    def request(request, url = nil, options = nil, &block)
+    def request(request, url = nil, options = nil, other = nil, &block)
+      Request.refuse_options(options, other) if other
       return send_request(request, url, options, &block) if request.instance_of?(String) # Most calls: fewer checks.
       return add(request, **options.to_h) if request.is_a?(Request) && url.nil?
 
@@ -105,7 +106,7 @@ module Hecaton
     # Changes that while the batch runs, to an Integer of at least 1. If the limit rises, more requests start when the
     # calling callback has ended. If too many are in flight, they continue, and no other starts for now.
     def max_concurrency=(most)
-      @native.concurrency = Batch.most(:max_concurrency, most)
+      @native.concurrency = Batch.most(:max_concurrency, most, nil_too: false)
     end
 
     # Cancels all requests that are queued or in flight, from the batch's block or a callback. Requests in flight are
@@ -163,7 +164,7 @@ module Hecaton
     # The way of a client's requests into this batch.
     def way_of(client) # :nodoc:
       return self if client.nil? || client.equal?(@client)
-      raise ArgumentError, "client is a #{client.class}: give a Hecaton::Client" unless client.is_a?(Client)
+      raise ArgumentError, "client is of class #{client.class}: give a Hecaton::Client" unless client.is_a?(Client)
 
       guests = @guests ||= {}.compare_by_identity
       guests[client] || begin
@@ -200,8 +201,8 @@ module Hecaton
     end
 
     # A limit as the engine takes it, nil for none.
-    def self.most(name, value)
-      return value if value.nil? || (value.is_a?(Integer) && value.between?(1, 2**32 - 1))
+    def self.most(name, value, nil_too: true)
+      return value if (nil_too && value.nil?) || (value.is_a?(Integer) && value.between?(1, 2**32 - 1))
 
       raise ArgumentError, "#{name} is #{value.inspect}: use an Integer from 1 to #{2**32 - 1}"
     end

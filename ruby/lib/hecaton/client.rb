@@ -57,7 +57,8 @@ module Hecaton
     #
     # Raises Error (TimeoutError, ConnectError, …) when there is no response, and StatusError when raise_for_status is
     # set. ArgumentError is raised before anything is sent, when the request cannot be sent as given.
-    def request(request, url = nil, options = nil, &block)
+    def request(request, url = nil, options = nil, other = nil, &block)
+      Request.refuse_options(options, other) if other
       return send_request(RequestBuilder.verb(request), url, options, &block) unless request.is_a?(Request)
 
       request = Request.alone(request, url, options)
@@ -94,7 +95,10 @@ module Hecaton
     def inspect = "#<Hecaton::Client #{idle_connections} idle connections>"
 
     RETRY_OPTIONS = %i[max methods on statuses interval backoff jitter if].freeze
-    private_constant :RETRY_OPTIONS
+    METHODS = %w[GET HEAD POST PUT PATCH DELETE OPTIONS TRACE].freeze
+    # The engine counts seconds in 64 bits.
+    MOST = (2.0**64).prev_float
+    private_constant :RETRY_OPTIONS, :METHODS, :MOST
 
     # The jar that is meant, nil for none.
     def self.jar(value)
@@ -119,10 +123,10 @@ module Hecaton
         "retry: #{unknown.join(", ")} is unknown: there are #{RETRY_OPTIONS.join(", ")}" unless unknown.empty?
 
       value.except(:if).merge(
-        methods: words(value, :methods)&.map(&:upcase), on: words(value, :on),
+        methods: words(value, :methods)&.map { |name| retried_method(name.upcase) }, on: words(value, :on),
         interval: seconds(value[:interval], "retry: interval"),
         backoff: seconds(value[:backoff], "retry: backoff", "number"),
-        jitter: seconds(value[:jitter], "retry: jitter", "number"), statuses: statuses(value[:statuses])
+        jitter: share(value[:jitter], "retry: jitter"), statuses: statuses(value[:statuses])
       )
     end
 
@@ -179,7 +183,7 @@ module Hecaton
     def self.base(value)
       return if value.nil?
 
-      url = value.to_s
+      url = RequestBuilder.readable(value.to_s)
       return url unless url.valid_encoding?
 
       absolute(value, url).sub(%r{\A[^?#]*[^/?#](?=[?#]|\z)}, "\\0/")
@@ -197,11 +201,30 @@ module Hecaton
     # A time in seconds, or another number of at least 0, as a Float; nil for nil.
     def self.seconds(value, name = :timeout, what = "time in seconds")
       return if value.nil?
-      return value.to_f if value.is_a?(Numeric) && value.real? && value.to_f.finite? && value >= 0
+      return value.to_f if value.is_a?(Numeric) && value.real? && (0..MOST).cover?(value.to_f)
 
-      hint = value.is_a?(Hash) ? "one number (a Hash of several limits is for a client: Client.new and with)" :
-        "a number of at least 0"
+      hint =
+        case value
+        when Hash then "one number (a Hash of several limits is for a client: Client.new and with)"
+        when MOST.. then "a number below 2**64"
+        else "a number of at least 0"
+        end
       raise ArgumentError, "#{name}: #{value.inspect} is not a #{what}: give #{hint}"
+    end
+
+    private_class_method def self.share(value, name)
+      share = seconds(value, name, "number")
+      return share if share.nil? || share <= 1
+
+      raise ArgumentError, "#{name}: #{value.inspect} is not a share: give a number from 0 to 1"
+    end
+
+    # The method. A misspelt one would end retries in silence; one that resembles none may be a server's own.
+    private_class_method def self.retried_method(name)
+      like = Suggestion.like(name, METHODS) unless METHODS.include?(name)
+      return name unless like
+
+      raise ArgumentError, "retry: methods has #{name.inspect}; did you mean #{like.inspect}?"
     end
 
     # Statuses, with Ranges of them spelt out.
@@ -209,12 +232,13 @@ module Hecaton
       return if list.nil?
 
       Array(list.is_a?(Range) ? [list] : list).flat_map do |status|
-        next [status] if status.is_a?(Integer) && status.between?(0, 999)
-        next status.to_a if status.is_a?(Range) &&
-                            [status.begin, status.end].all? { |edge| edge.is_a?(Integer) && edge.between?(0, 999) }
+        range = status.is_a?(Range) ? status : [status]
+        edges = range.is_a?(Range) ? [range.begin, range.end] : range
+        possible = edges.all? { |edge| edge.is_a?(Integer) && edge.between?(100, 999) }
+        next range.to_a if possible && range.any?
 
-        raise ArgumentError,
-          "retry: statuses has #{status.inspect}: give statuses and Ranges of them, such as [429, 500..599]"
+        raise ArgumentError, "retry: statuses has #{status.inspect}: " \
+          "give statuses from 100 to 999 and Ranges of them, such as [429, 500..599]"
       end
     end
 
@@ -236,7 +260,7 @@ module Hecaton
     # Networks as the engine takes them.
     private_class_method def self.networks(list)
       list = (list.is_a?(Array) ? list : [list]).map { |entry| entry == :public ? "public" : entry }
-      return list if list.all?(String)
+      return list if list.all? { |entry| entry.is_a?(String) && entry.valid_encoding? }
 
       raise ArgumentError,
         "allow_address: give :public, networks as Strings such as \"10.0.0.0/8\", or a Hash of allow and deny"

@@ -18,7 +18,7 @@ module Hecaton
     # Values for Native::Client, of the settings that were given.
     def self.for_engine(given)
       OF_ENGINE.to_h { |name| [name, converted(name, given[name])] }.merge(
-        user_agent: given[:user_agent] || given[:app_name]&.to_s,
+        user_agent: given[:user_agent].nil? ? given[:app_name]&.to_s : given[:user_agent],
         client_key: ClientKey.of(*given.values_at(:client_key, :client_cert, :client_key_password))
       )
     end

@@ -35,7 +35,8 @@ module Hecaton
     # its turn comes.
     #
     # The outcome of a bad URL is a URLError. Raises ArgumentError, before anything is sent, when an option is bad.
-    def get_all(urls, concurrency: nil, per_origin: nil, rate: nil, **options)
+    def get_all(urls, *others, concurrency: nil, per_origin: nil, rate: nil, **options)
+      Request.refuse_options(*others) if others.any?
       outcomes(:get_all, urls, [concurrency, per_origin, rate]) { |batch, url| batch.get(url, **options) }
     end
 
@@ -48,7 +49,8 @@ module Hecaton
     # Other options go to each request that does not set them itself.
     #
     # Raises ArgumentError, before anything is sent, when an entry or an option is bad.
-    def all(requests, concurrency: nil, per_origin: nil, rate: nil, **options)
+    def all(requests, *others, concurrency: nil, per_origin: nil, rate: nil, **options)
+      Request.refuse_options(*others) if others.any?
       outcomes(:all, requests, [concurrency, per_origin, rate]) do |batch, entry, number|
         Many.queue(batch, entry, options, number)
       end
@@ -58,7 +60,8 @@ module Hecaton
     # `client.post_all([[url, { json: … }], other])`. An entry is a URL, or [url, { … }].
     %w[head post put patch delete].each do |verb|
       class_eval <<~RUBY, __FILE__, __LINE__ + 1
-        def #{verb}_all(requests, concurrency: nil, per_origin: nil, rate: nil, **options)
+        def #{verb}_all(requests, *others, concurrency: nil, per_origin: nil, rate: nil, **options)
+          Request.refuse_options(*others) if others.any?
           entries = []
           Many.list(:#{verb}_all, requests).each { |entry| entries << [:#{verb}, *(entry.is_a?(Array) ? entry : [entry])] }
           all(entries, concurrency: concurrency, per_origin: per_origin, rate: rate, **options)
@@ -77,7 +80,8 @@ module Hecaton
     # Leaving early (break, an exception, or `first`, `take` and the like of the Enumerator) stops what is in flight
     # and closes those connections. With the Enumerator's `next`, that is done when the Enumerator is rewound or
     # collected as garbage. Only the thread that called `next` first may continue with it.
-    def each_response(urls, concurrency: nil, per_origin: nil, rate: nil, **options, &block)
+    def each_response(urls, *others, concurrency: nil, per_origin: nil, rate: nil, **options, &block)
+      Request.refuse_options(*others) if others.any?
       Many.list(:each_response, urls)
       limits = { concurrency: concurrency, per_origin: per_origin, rate: rate }
       return enum_for(:each_response, urls, **limits, **options) unless block
@@ -120,6 +124,8 @@ module Hecaton
 
     def run_batch(batch, raise_on_failure, &block)
       raise ArgumentError, "batch needs a block to queue requests in" unless block
+
+      ResponseBuilder.strict(raise_on_failure, :raise_on_failure)
 
       counts = batch.run(&block)
       raise batch.first_error if raise_on_failure && batch.first_error

@@ -30,7 +30,8 @@ module Hecaton
     # http_method:: "GET" and the like, or a Symbol in any case.
     # url:: a String or a URI, absolute unless the client has a base_url.
     # options:: as in Client#request.
-    def initialize(http_method, url, **options)
+    def initialize(http_method, url, *others, **options)
+      Request.refuse_options(*others) if others.any?
       load(http_method, url.nil? ? url : url.to_s.dup.freeze, options.empty? ? nil : Request.own(options).freeze)
     end
 
@@ -208,10 +209,10 @@ module Hecaton
       raise ArgumentError, "unknown keyword: #{name.inspect}#{meant(name)}"
     end
 
-    # Raises ArgumentError for options that are no Hash.
-    def self.refuse_options(given) # :nodoc:
-      raise ArgumentError,
-        "the options are of class #{given.class}: give keywords, such as params:, json:, form: or body:"
+    # Raises ArgumentError for what was given in place of keywords.
+    def self.refuse_options(*given) # :nodoc:
+      raise ArgumentError, "the options are of class #{given.map(&:class).join(" and ")}: " \
+        "give keywords, such as params:, headers:, json:, form: or body:"
     end
 
     OF_MANY = %i[concurrency per_origin rate].freeze
@@ -237,7 +238,7 @@ module Hecaton
         return "; did you mean #{of_client}? That is a setting of the client, not of a request: #{where(of_client)}"
       end
 
-      "; a Hash of parameters is params:, and one of data is json: or form: #{all}"
+      "; a Hash of parameters is params:, one of headers is headers:, and one of data is json: or form: #{all}"
     end
 
     private

@@ -113,8 +113,10 @@ module Hecaton
     # A method as it is sent: a Symbol in capitals, a String as it is.
     def self.verb(method)
       return method if method.instance_of?(String)
+      return method.to_s.upcase if method.is_a?(Symbol)
+      return method.to_s if method.is_a?(String)
 
-      method.is_a?(Symbol) ? method.to_s.upcase : method.to_s
+      raise ArgumentError, "the method is #{method.inspect}: give a String or a Symbol, such as :get"
     end
 
     # The steps that these options of a request need. ArgumentError for an unknown one.
@@ -191,11 +193,11 @@ module Hecaton
     end
 
     # Adds parameters to a URL as it was given; without parameters the URL is not changed.
-    def self.with_params(url, params) = params && !url.nil? ? with_query(url.to_s, params) : url
+    def self.with_params(url, params) = params.nil? || url.nil? ? url : with_query(url.to_s, params)
 
     # The URL with these parameters after those it has, and without fragment.
     def self.with_query(url, params)
-      url = url[/\A[^#]*/]
+      url = readable(url)[/\A[^#]*/]
       query = query(params)
       return url if query.empty?
 
@@ -215,6 +217,9 @@ module Hecaton
       end
       query
     end
+
+    # Text that patterns can be looked for in, as UTF-16 cannot.
+    def self.readable(text) = text.encoding.ascii_compatible? ? text : text.encode(Encoding::UTF_8)
 
     # Bytes, percent-encoded by RFC 3986.
     def self.escaped(text) = text.b.gsub(RESERVED) { |byte| format("%%%02X", byte.ord) }

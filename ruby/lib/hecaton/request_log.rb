@@ -27,7 +27,8 @@ module Hecaton
       return if logger.nil?
       return new(logger, public_headers) if logger.respond_to?(:info) && logger.respond_to?(:debug)
 
-      raise ArgumentError, "logger is a #{logger.class}: give one with info and debug, such as Logger.new($stdout)"
+      raise ArgumentError,
+        "logger is of class #{logger.class}: give one with info and debug, such as Logger.new($stdout)"
     end
 
     def initialize(logger, public_headers = [])

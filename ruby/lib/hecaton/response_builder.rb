@@ -5,7 +5,7 @@ module Hecaton
     # The client's settings; Client.new documents each.
     def initialize(on_deprecation: nil, raise_for_status: nil, max_body: nil, log: nil)
       unless on_deprecation.nil? || on_deprecation.respond_to?(:call)
-        raise ArgumentError, "on_deprecation is a #{on_deprecation.class}: give a block of code, such as a Proc"
+        raise ArgumentError, "on_deprecation is of class #{on_deprecation.class}: give a block of code, such as a Proc"
       end
 
       @on_deprecation = on_deprecation
@@ -16,10 +16,10 @@ module Hecaton
     end
 
     # raise_for_status of a client or a request; nil for none.
-    def self.strict(value)
+    def self.strict(value, name = :raise_for_status)
       return value if value.nil? || true == value || false == value
 
-      raise ArgumentError, "raise_for_status is of class #{value.class}: give true or false"
+      raise ArgumentError, "#{name} is of class #{value.class}: give true or false"
     end
 
     # Response or Error. strict is the request's raise_for_status, nil for the client's.

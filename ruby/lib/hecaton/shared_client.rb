@@ -21,7 +21,7 @@ module Hecaton
     # Sets the Client that these methods use; nil for the default one. Returns it.
     def client=(client)
       unless client.nil? || client.is_a?(Client)
-        raise ArgumentError, "client is a #{client.class}: give a Hecaton::Client, or nil for none"
+        raise ArgumentError, "client is of class #{client.class}: give a Hecaton::Client, or nil for none"
       end
 
       @client = client
@@ -39,15 +39,16 @@ module Hecaton
     # In get_all and all, timeout is that of each request.
     %w[get head post put patch delete options get_all all].each do |verb|
       class_eval <<~RUBY, __FILE__, __LINE__ + 1
-        def #{verb}(url, given = nil, timeout: nil, **options, &block)
-          Request.refuse_options(given) if given
+        def #{verb}(url, *given, timeout: nil, **options, &block)
+          Request.refuse_options(*given) if given.any?
           client_for(timeout ||= own_timeout, options).#{verb}(url, timeout: timeout, **options, &block)
         end
       RUBY
     end
 
     # As Client#request.
-    def request(request, url = nil, timeout: nil, **options, &block)
+    def request(request, url = nil, *given, timeout: nil, **options, &block)
+      Request.refuse_options(*given) if given.any?
       if request.is_a?(Request) && url.nil? && timeout.nil? && options.empty?
         request = request.with(timeout: own_timeout) unless request[:timeout] || own_timeout.nil?
         return client_for(request[:timeout]).request(request, &block)

@@ -16,7 +16,12 @@ module Hecaton
     }.freeze
     private_constant :ELSEWHERE
 
-    def new(*arguments, **settings) = Suggestion.around(settings) { super }
+    def new(*arguments, **settings)
+      return Suggestion.around(settings) { super } if arguments.empty?
+
+      raise ArgumentError, "the settings are of class #{arguments.map(&:class).join(" and ")}: " \
+        "give keywords, such as timeout: and base_url:"
+    end
 
     # Runs the block, which gives these keywords to Client#initialize.
     def self.around(settings)

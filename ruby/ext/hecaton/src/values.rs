@@ -91,6 +91,9 @@ pub fn given_in<T: OptionValue>(
     // A number is shown; anything else might be a secret under the wrong name.
     let shown = match Integer::from_value(value) {
         Some(number) => number.to_string(),
+        None if T::WHAT.starts_with("a String") && RString::from_value(value).is_some() => {
+            "a String with bytes that are not UTF-8".to_owned()
+        }
         None => format!("of class {}", value.class()),
     };
     Err(invalid(
