@@ -37,6 +37,14 @@ class Hecaton::Features
     #   unless the response sets another (RFC 5861). Default 0.
     # clock:: what has `call` and returns a Time. Default: Time.now.
     def initialize(store: Memory.new, stale_if_error: 0, clock: Time.method(:now))
+      unless %i[read write delete].all? { |name| store.respond_to?(name) }
+        raise ArgumentError, "store is of class #{store.class}: give an object with read, write and delete"
+      end
+      unless stale_if_error.is_a?(Numeric) && stale_if_error.real? && stale_if_error >= 0
+        raise ArgumentError, "stale_if_error is #{stale_if_error.inspect}: give a number of seconds from 0 on"
+      end
+      raise ArgumentError, "clock is of class #{clock.class}: give an object with call" unless clock.respond_to?(:call)
+
       @store = store
       @stale_if_error = stale_if_error
       @clock = clock

@@ -11,6 +11,11 @@ class Hecaton::Features::OpenTelemetry
   # tracer:: what has `start_span`. Default: the tracer "hecaton" of OpenTelemetry's tracer provider.
   # propagator:: what has `inject`. Default: OpenTelemetry's. false sends no context.
   def initialize(tracer: nil, propagator: nil)
+    unless defined?(::OpenTelemetry)
+      raise ArgumentError,
+        "OpenTelemetry is not loaded: add the gem opentelemetry-api, and require \"opentelemetry-api\""
+    end
+
     @tracer = tracer || ::OpenTelemetry.tracer_provider.tracer("hecaton", Hecaton::VERSION)
     @propagator = propagator.nil? ? ::OpenTelemetry.propagation : propagator
   end

@@ -398,7 +398,7 @@ class CacheTest < ServerTest
       [good.transform_keys(&:to_s)]]].flatten(1).each do |value|
       store = Object.new
       store.define_singleton_method(:read) { |_| value }
-      store.define_singleton_method(:write) { |*| nil }
+      %i[write delete].each { |name| store.define_singleton_method(name) { |*| nil } }
       serve(store: store) { |url| assert_equal 200, @client.get(url).status, value.inspect }
     end
   end
@@ -492,6 +492,15 @@ class CacheTest < ServerTest
     empty = { status: 204, url: "http://127.0.0.1/", body: "", headers: [], vary: {}, sent: 1, came: 1 }
     1000.times { |number| memory.write(number.to_s, [empty.dup]) }
     assert_operator Array.new(1000) { |number| memory.read(number.to_s) }.compact.size, :<=, 100
+  end
+
+  def test_a_cache_that_could_not_work_is_refused
+    { store: ["x", nil, {}], stale_if_error: ["x", nil, -1, Float::NAN], clock: [5, nil] }.each do |name, values|
+      values.each do |value|
+        error = assert_raises(ArgumentError) { Hecaton::Features::Cache.new(name => value) }
+        assert_match(/\A#{name} is .*: give /, error.message)
+      end
+    end
   end
 
   def test_memory_has_a_bound

@@ -42,6 +42,12 @@ class OpenTelemetryTest < ServerTest
 
   def traced(**options) = client(features: [Hecaton::Features::OpenTelemetry.new(tracer: @tracer)], **options)
 
+  def test_a_feature_without_the_gem_says_what_it_needs
+    code = 'require "hecaton/features/open_telemetry"; Hecaton::Features::OpenTelemetry.new rescue puts $!.message'
+    said = IO.popen([RbConfig.ruby, *$LOAD_PATH.flat_map { |path| ["-I", path] }, "-e", code], &:read)
+    assert_match(/\AOpenTelemetry is not loaded: add the gem opentelemetry-api, and require/, said)
+  end
+
   def test_a_span_for_each_attempt
     responses = [Scripted.response(503), Scripted.response(302, "Location" => "/next")]
     Scripted.run("/?secret" => ->(_) { responses.shift }, "/next" => Scripted.response(200)) do |server|
