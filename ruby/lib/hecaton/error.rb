@@ -36,7 +36,7 @@ module Hecaton
         attempts: response.attempts, elapsed: response.elapsed }
     end
 
-    # From the engine; the record is decoded when it is needed.
+    # From the engine, which names the class (ext/hecaton/src/error_classes.rs). The record is decoded when needed.
     def self.from_engine(record, facts)
       return facts if facts.is_a?(Error) # An interceptor's.
 

@@ -1,7 +1,7 @@
 //! What follows an attempt: how it counts for its host, and what becomes of its request. Pure decisions, in one table,
 //! which `tests` has in full.
 //!
-//! - An answer to the URL says that its host is up, whatever its status: also a 404 or a 500.
+//! - A whole answer to the URL says that its host is up, whatever its status: also a 404 or a 500.
 //! - Without an answer, the host may be down: no connection, no response, or a body that was cut. 502, 503, 504 and
 //!   520 to 527, which CDNs send, count as no answer.
 //! - A connection that is refused or reset beside others may be one too many. While the host has an answer to others,
@@ -73,7 +73,7 @@ pub enum Then {
     Once,
     /// As `Again`, without counting as a try while its host is busy with others, with fewer requests at once.
     Apart,
-    /// Again when its host allows, without counting as a try, until `wait_out` has passed.
+    /// Again when its host allows, without counting as a try. Recorded once `wait_out` has passed.
     Later,
     /// Again before those of its host that were not sent yet, without counting as a try.
     Now,

@@ -1,4 +1,5 @@
-//! Decides from the head of a response whether its body continues a partial body, begins it again, or is of no use.
+//! Decides from the head of a response whether its body continues a partial body, begins it again, or is of no use
+//! (`driver/bodies` requests the rest).
 //!
 //! Only a strong validator names the same bytes (RFC 9110 §8.8.1), so only a body with one is resumed, and only if it is
 //! in a file: a body in memory begins again. That is a strong

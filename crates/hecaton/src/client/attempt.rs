@@ -66,7 +66,7 @@ impl Shared {
         })
     }
 
-    /// Notes the head of a response. Returns the decoder of its body if there is a `Content-Encoding` and the body is
+    /// Notes the status of a response, and its `Alt-Svc` if `http` is `Any`. Returns the decoder of its body if there is a `Content-Encoding` and the body is
     /// to be decoded.
     pub(super) fn received(
         &self,

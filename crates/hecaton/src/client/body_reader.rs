@@ -139,7 +139,8 @@ impl BodyReader {
         Some((whole, trailers))
     }
 
-    /// Reads what is left of the body. It fails once more than `max_body` bytes have come, whatever length was announced.
+    /// Reads what is left of the body. It fails once more than `max_body` bytes have come, whatever length was announced. A body
+    /// that is read without this reader fails at its announced length already.
     pub async fn read_whole(&mut self) -> Result<Bytes, Failure> {
         let likely = self.likely();
         let mut whole = Growing::new(self.share(), self.config.max_body, 0);

@@ -16,7 +16,7 @@
 //!   deadline. Three kinds of request are re-sent on another connection without a retry rule, and are listed as re-sent
 //!   (`resends`). The first kind certainly did nothing on the server: its pooled connection was closed before a byte
 //!   was written, or an HTTP/2 or HTTP/3 server says so. The second kind is any request whose new connection ended
-//!   before a byte was written. The third kind is an idempotent request whose connection ended before a byte of the
+//!   before a byte was written; an open connection of HTTP/2 or HTTP/3 makes it the first kind. The third kind is an idempotent request whose connection ended before a byte of the
 //!   response (RFC 9110 §9.2.2). The second and the third kind are re-sent once each, and `reconnect` switches them
 //!   off. No other method is sent twice once a byte left, unless the server says that it did nothing.
 //! - The end of a new connection counts as the end of a pooled one, and a close as a reset. A server that reloads ends

@@ -23,7 +23,7 @@ use magnus::{Error, RArray, RString, Ruby, TryConvert, Value};
 
 use crate::process::ProcessLocal;
 use crate::ruby_queue::RubyQueue;
-use crate::{lock, record};
+use crate::{error_classes, lock, record};
 
 /// The calls of Ruby that are due.
 pub struct HookCalls {
@@ -331,7 +331,7 @@ fn failure(list: RArray) -> Result<GivenFailure, Error> {
     let phase: String = list.entry(1)?;
     let known = Phase::ALL.into_iter().find(|known| known.name() == phase);
     Ok(GivenFailure {
-        kind: record::kind(&kind).unwrap_or(Kind::Cancelled),
+        kind: error_classes::kind(&kind).unwrap_or(Kind::Cancelled),
         phase: known.unwrap_or(Phase::FirstByte),
         sent: list.entry(2)?,
         ended: list.entry(3)?,

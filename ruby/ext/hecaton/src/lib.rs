@@ -59,6 +59,8 @@ mod signal;
 
 mod record;
 
+mod error_classes;
+
 mod content_type;
 
 mod fields;

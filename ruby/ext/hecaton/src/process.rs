@@ -2,7 +2,7 @@
 //!
 //! A forked child shares the parent's sockets and its epoll instance. Dropping a connection there would remove the
 //! parent's registration. So the child forgets its connections, and closes the bare descriptors
-//! (`hecaton::forget_inherited`); the next use makes new ones.
+//! (`hecaton::forget_inherited`); the next use makes new ones (`client.rs`, `shared.rs`).
 //!
 //! A handler of `pthread_atfork` (`gvl.rs`) does that. A fork that bypasses it is noticed at the next use.
 

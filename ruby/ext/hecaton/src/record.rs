@@ -16,13 +16,13 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use hecaton::{
-    Attempt, Ending, Error as Failure, InvalidUrl, Kind, Method, Outcome, Part, Phase, Reason,
-    Redirect, Response, Streaming, Version,
+    Attempt, Ending, Error as Failure, InvalidUrl, Method, Outcome, Part, Phase, Reason, Redirect,
+    Response, Streaming, Version,
 };
 use magnus::value::ReprValue;
 use magnus::{IntoValue, RArray, RString, Ruby, Value};
 
-use crate::{content_type, who_answered};
+use crate::{content_type, error_classes, who_answered};
 
 /// Status, record and body of a response; nil, record and a list of facts of an error.
 pub fn values(ruby: &Ruby, outcome: Outcome) -> [Value; 3] {
@@ -100,24 +100,6 @@ pub fn of_stream(ruby: &Ruby, stream: &Streaming) -> Value {
     record.as_value()
 }
 
-/// The classes of errors.
-const CLASSES: [(Kind, &str); 8] = [
-    (Kind::Timeout, "TimeoutError"),
-    (Kind::Resolve, "ResolveError"),
-    (Kind::Connect, "ConnectError"),
-    (Kind::Tls, "TLSError"),
-    (Kind::Protocol, "ProtocolError"),
-    (Kind::Body, "BodyError"),
-    (Kind::Redirect, "RedirectError"),
-    (Kind::Cancelled, "CancelledError"),
-];
-
-/// The kind of error of which this is the class.
-pub fn kind(class: &str) -> Option<Kind> {
-    let known = CLASSES.iter().find(|(_, name)| *name == class);
-    known.map(|(kind, _)| *kind)
-}
-
 /// The name of a finer reason of an error, or nil.
 pub fn reason(ruby: &Ruby, reason: Option<Reason>) -> Value {
     let name = reason.map(|reason| ruby.to_symbol(reason.name()));
@@ -127,10 +109,9 @@ pub fn reason(ruby: &Ruby, reason: Option<Reason>) -> Value {
 /// Class name, phase, whether sent, URL, message, the operating system's number of the reason or nil, the finer reason
 /// or nil, whether an interceptor gave the error.
 fn facts(ruby: &Ruby, error: &Failure) -> RArray {
-    let class = CLASSES.iter().find(|(kind, _)| *kind == error.kind());
-    let class = class.map_or("Error", |(_, name)| name);
     ruby.ary_new_from_values(&[
-        ruby.to_symbol(class).into_value_with(ruby),
+        ruby.to_symbol(error_classes::class(error.kind()))
+            .into_value_with(ruby),
         ruby.to_symbol(error.phase().name()).into_value_with(ruby),
         error.sent().into_value_with(ruby),
         error.url().into_value_with(ruby),

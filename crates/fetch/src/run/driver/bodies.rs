@@ -18,7 +18,7 @@ use crate::run::part::{OpenPart, Pending};
 use crate::run::unrequested::Refusal;
 use crate::sink::{Partial, Whole};
 
-/// A try that brought so many new bytes of a body that can be resumed is not counted.
+/// A try that brought so many new bytes of a body that can be resumed, and whose end is known, is not counted.
 const PROGRESS: u64 = 1 << 20;
 
 /// Bytes of a body that are digested before others get a turn.

@@ -21,7 +21,7 @@ pub fn usual_pause(before: u32) -> Duration {
     Duration::from_secs(1 << before.min(6)).min(LONGEST_GUESS)
 }
 
-/// The longest rest of a host that is down, unless its first rest is longer. A host that comes back is noticed within
+/// The longest rest of a host that is down, unless its first rest or the `Retry-After` of a 503 is longer. A host that comes back is noticed within
 /// it.
 const LONGEST_REST: Duration = Duration::from_secs(300);
 
