@@ -7,6 +7,7 @@ use hecaton_audit::case::{Catalogue, Verdict};
 use hecaton_audit::clients::Client;
 use hecaton_audit::report::{Audited, Fingerprint, Library, html, published};
 use hecaton_audit::run::audit;
+use hecaton_audit::server::Event;
 use hecaton_lab::spec::{Catalogue as Drivers, Project};
 
 fn root() -> PathBuf {
@@ -151,4 +152,30 @@ fn a_page_shows_code_instead_of_backticks() {
         page.contains("title=\"The server says Connection: close\""),
         "{page}"
     );
+}
+
+#[test]
+fn foreign_text_on_a_page_stays_text() {
+    let hostile = "<script>alert(1)</script>\" onclick=\"alert(1)\u{1b}[2J";
+    let client = Client::sinner("accepts-short-length");
+    let mut sinner = audited(hostile, client, &["fr01", "fr02"]);
+    sinner.version = hostile.into();
+    for finding in &mut sinner.findings {
+        let texts = [&mut finding.id, &mut finding.group, &mut finding.title];
+        texts.into_iter().for_each(|text| *text = hostile.into());
+        let texts = [&mut finding.says, &mut finding.rfc];
+        texts.into_iter().for_each(|text| *text = hostile.into());
+        for entry in &mut finding.run.log.entries {
+            if let Event::Request { method, call, .. } = &mut entry.event {
+                (*method, *call) = (hostile.into(), hostile.into());
+            }
+        }
+    }
+    for clients in [vec![sinner.clone()], vec![sinner.clone(), sinner]] {
+        let page = html(&clients, &fingerprint(), Some(hostile));
+        for wrong in ["<script>alert", "\" onclick=\"", "\u{1b}"] {
+            assert!(!page.contains(wrong), "{wrong:?} is on the page");
+        }
+        assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;&quot; onclick"));
+    }
 }

@@ -1,9 +1,10 @@
 //! A run as a drawing: a line for each connection, and requests, responses and ends on it, in their order.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
-use super::tables::{beginning, xml};
+use maud::{Markup, html};
+
+use super::tables::beginning;
 use crate::server::{Entry, Event, Log, call_at};
 
 /// Distance between two events, between two connections, and from the left edge.
@@ -15,55 +16,32 @@ const LEFT: usize = 70;
 const MOST: usize = 40;
 
 /// The drawing, as SVG.
-pub(super) fn drawing(log: &Log) -> String {
+pub(super) fn drawing(log: &Log) -> Markup {
     let shapes = log.entries.iter().map(|entry| (entry, shape(&entry.event)));
     let events = shapes.filter_map(|(entry, shape)| Some((entry, shape?)));
     let events: Vec<(&Entry, (Shape, String))> = events.collect();
     let mut columns: BTreeMap<usize, usize> = BTreeMap::new();
     for (entry, _) in events.iter().take(MOST) {
-        let next = columns.len();
+        let next = LEFT + columns.len() * COLUMN;
         columns.entry(entry.connection).or_insert(next);
     }
-    let (width, height) = (
-        LEFT + columns.len() * COLUMN + 20,
-        (events.len().min(MOST) + 2) * STEP,
-    );
-    let mut out = format!(
-        "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" role=\"img\" aria-label=\"Connections and requests in their order\">"
-    );
-    for (connection, column) in &columns {
-        out += &line(*connection, LEFT + column * COLUMN, height);
+    let width = LEFT + columns.len() * COLUMN + 20;
+    let height = (events.len().min(MOST) + 2) * STEP;
+    html! {
+        svg viewBox=(format_args!("0 0 {width} {height}")) width=(width) role="img"
+            aria-label="Connections and requests in their order" {
+            @for (connection, x) in &columns {
+                text.name x=(x) y="12" { @match connection { 0 => "run", _ => { "connection " (connection) } } }
+                line x1=(x) y1="18" x2=(x) y2=(height) {}
+            }
+            @for (position, (entry, (shape, text))) in events.iter().take(MOST).enumerate() {
+                @let y = (position + 2) * STEP - 6;
+                text.time x="0" y=(y) { (entry.us / 1000) " ms" }
+                text.(shape.class()) x=(columns[&entry.connection] + 6) y=(y) { (shape.sign()) " " (text) }
+            }
+            @if events.len() > MOST { text.time x="0" y=(height - 2) { "… " (events.len() - MOST) " more" } }
+        }
     }
-    for (position, (entry, (shape, text))) in events.iter().take(MOST).enumerate() {
-        let x = LEFT + columns[&entry.connection] * COLUMN + 6;
-        let y = (position + 2) * STEP - 6;
-        let (ms, class, sign) = (entry.us / 1000, shape.class(), shape.sign());
-        let _ = write!(
-            out,
-            "<text x=\"0\" y=\"{y}\" class=\"time\">{ms} ms</text><text x=\"{x}\" y=\"{y}\" class=\"{class}\">{sign} {}</text>",
-            xml(text)
-        );
-    }
-    if events.len() > MOST {
-        let _ = write!(
-            out,
-            "<text x=\"0\" y=\"{}\" class=\"time\">… {} more</text>",
-            height - 2,
-            events.len() - MOST
-        );
-    }
-    out + "</svg>"
-}
-
-/// The line of a connection, below its name.
-fn line(connection: usize, x: usize, height: usize) -> String {
-    let name = match connection {
-        0 => "run".into(),
-        _ => format!("connection {connection}"),
-    };
-    format!(
-        "<text x=\"{x}\" y=\"12\" class=\"name\">{name}</text><line x1=\"{x}\" y1=\"18\" x2=\"{x}\" y2=\"{height}\"/>"
-    )
 }
 
 #[derive(Clone, Copy)]

@@ -1,16 +1,16 @@
 //! The page of a run: findings first, the worst on top, each with its evidence. For several clients, a matrix stands
 //! above them.
 
-use std::fmt::Write;
+use hecaton_lab::report::STYLE as LAB_STYLE;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::drawing::drawing;
 use super::matrix::matrix;
 use super::summary::{rule, summary};
-use super::tables::{beginning, prose, xml};
+use super::tables::beginning;
 use super::{Audited, Fingerprint, wire};
 use crate::case::Verdict;
 use crate::run::{By, Described, Finding};
-use hecaton_lab::report::STYLE as LAB_STYLE;
 
 /// What the page has beside the lab's style: verdicts, the matrix, and drawings of connections.
 const STYLE: &str = "\
@@ -33,36 +33,48 @@ const SCRIPT: &str = include_str!("matrix.js");
 
 /// One self-contained page. `home` is where its heading leads to: the page of all results, if there is one.
 pub fn html(clients: &[Audited], fingerprint: &Fingerprint, home: Option<&str>) -> String {
-    let names: Vec<String> = clients.iter().map(|it| xml(&it.client)).collect();
-    let title = match &names[..] {
-        names @ ([] | [_] | [_, _]) => format!("Audit of {}", names.join(" and ")),
-        many => format!("Audit of {} clients", many.len()),
-    };
-    let title = format!("{title}: {}", found(clients));
-    let brand = match home {
-        Some(home) => format!("<a href=\"{}\">Hecaton</a>", xml(home)),
-        None => "<b>Hecaton</b>".to_owned(),
-    };
-    let mut out = format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
-         <title>{title}</title><style>{LAB_STYLE}{STYLE}</style><body><header><p class=\"brand soft\">{brand} <span>{}</span></p><h1>{title}</h1>\
-         <p class=\"soft\">A client's own reports are claims. The server's log decides. Each finding leads to its evidence. <a href=\"#matrix\">All cases</a></p></header><main>",
-        env!("CARGO_PKG_VERSION")
-    );
-    out.push_str(&summary(clients));
-    let overview = matrix(clients, fingerprint);
-    match clients {
-        [one] => {
-            client_part(&mut out, one);
-            out.push_str(&overview);
+    let title = format!("Audit of {}: {}", whom(clients), found(clients));
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width,initial-scale=1";
+                title { (title) }
+                style { (PreEscaped(LAB_STYLE)) (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    p.brand.soft {
+                        @match home { Some(home) => a href=(home) { "Hecaton" }, None => b { "Hecaton" } }
+                        " " span { (env!("CARGO_PKG_VERSION")) }
+                    }
+                    h1 { (title) }
+                    p.soft {
+                        "A client's own reports are claims. The server's log decides. Each finding leads to its evidence. "
+                        a href="#matrix" { "All cases" }
+                    }
+                }
+                main {
+                    (summary(clients))
+                    @if clients.len() > 1 { (matrix(clients, fingerprint)) }
+                    @for client in clients { (client_part(client)) }
+                    @if clients.len() == 1 { (matrix(clients, fingerprint)) }
+                }
+                script { (PreEscaped(SCRIPT)) }
+            }
         }
-        many => {
-            out.push_str(&overview);
-            many.iter().for_each(|client| client_part(&mut out, client));
-        }
+    };
+    let unseen = |c: char| c.is_control() && c != '\n';
+    page.into_string().replace(unseen, "?")
+}
+
+fn whom(clients: &[Audited]) -> String {
+    let names: Vec<&str> = clients.iter().map(|it| it.client.as_str()).collect();
+    match names.len() {
+        0..=2 => names.join(" and "),
+        many => format!("{many} clients"),
     }
-    let _ = write!(out, "</main><script>{SCRIPT}</script></body></html>");
-    out
 }
 
 /// How many findings all clients have together, of each verdict that is one.
@@ -80,115 +92,94 @@ fn found(clients: &[Audited]) -> String {
     }
 }
 
-fn client_part(out: &mut String, client: &Audited) {
-    let name = xml(&client.client);
-    let _ = write!(
-        out,
-        "<h2 id=\"{name}\">{name} {}</h2><p>{}.</p>",
-        xml(&client.version),
-        client.sum()
-    );
-    for verdict in Verdict::ALL
+fn client_part(client: &Audited) -> Markup {
+    let findings = Verdict::ALL
         .into_iter()
-        .filter(|verdict| verdict.is_finding())
-    {
-        for finding in client.of(verdict) {
-            evidence(out, &name, finding);
-        }
+        .filter(|verdict| verdict.is_finding());
+    html! {
+        h2 id=(client.client) { (client.client) " " (client.version) }
+        p { (client.sum()) "." }
+        @for finding in findings.flat_map(|verdict| client.of(verdict)) { (evidence(&client.client, finding)) }
+        (others(client))
     }
-    others(out, &name, client);
 }
 
 /// A line for each case without a finding, so that each cell of the matrix leads somewhere.
-fn others(out: &mut String, name: &str, client: &Audited) {
-    let rest = client.findings.iter();
-    let rest = rest.filter(|finding| !finding.verdict.is_finding());
-    let mut rest = rest
-        .filter(|finding| finding.verdict != Verdict::LeftOut)
-        .peekable();
-    if rest.peek().is_none() {
-        return;
+fn others(client: &Audited) -> Markup {
+    let is_other = |verdict: Verdict| !verdict.is_finding() && verdict != Verdict::LeftOut;
+    let all = client.findings.iter();
+    let rest: Vec<&Finding> = all.filter(|finding| is_other(finding.verdict)).collect();
+    let name = &client.client;
+    html! {
+        @if !rest.is_empty() {
+            details {
+                summary { "All other cases of " (name) }
+                ul {
+                    @for finding in rest {
+                        li id={ (name) "-" (finding.id) } {
+                            (badge(finding.verdict, &finding.verdict.to_string())) " "
+                            (finding.code) " " (finding.id) ": " (prose(&finding.says))
+                            (described(finding)) " " small { (facts(finding)) }
+                        }
+                    }
+                }
+            }
+        }
     }
-    let _ = write!(
-        out,
-        "<details><summary>All other cases of {name}</summary><ul>"
-    );
-    for finding in rest {
-        let badge = badge(finding.verdict, &finding.verdict.to_string());
-        let facts = finding.run.facts.iter();
-        let facts =
-            facts.map(|(fact, value)| format!("{fact}={}", beginning(&value.to_string(), 60)));
-        let facts = facts.collect::<Vec<_>>().join(" ");
-        let _ = write!(
-            out,
-            "<li id=\"{name}-{}\">{badge} {} {}: {}{} <small>{}</small></li>",
-            finding.id,
-            finding.code,
-            finding.id,
-            prose(&finding.says),
-            finding
-                .described
-                .as_ref()
-                .map(described)
-                .unwrap_or_default(),
-            xml(&facts)
-        );
-    }
-    out.push_str("</ul></details>");
+}
+
+fn facts(finding: &Finding) -> String {
+    let facts = finding.run.facts.iter();
+    let facts = facts.map(|(fact, value)| format!("{fact}={}", beginning(&value.to_string(), 60)));
+    facts.collect::<Vec<_>>().join(" ")
 }
 
 /// A sentence, and what shows that it is true.
-fn evidence(out: &mut String, client: &str, finding: &Finding) {
-    let (verdict, id) = (finding.verdict, &finding.id);
-    let rule = match rule(&finding.rfc) {
-        rule if rule.is_empty() => rule,
-        rule => format!("Rule: {rule}."),
-    };
-    let _ = write!(
-        out,
-        "<h3 id=\"{client}-{id}\">{} {}: {}</h3><p>{}{}</p><p>The server's part: {}. Harm: {}. {rule}</p>",
-        badge(verdict, &verdict.to_string()),
-        finding.code,
-        xml(id),
-        prose(&finding.says),
-        finding
-            .described
-            .as_ref()
-            .map(described)
-            .unwrap_or_default(),
-        prose(&finding.title),
-        finding.severity,
-    );
-    let _ = write!(
-        out,
-        "<details><summary>What was requested, claimed and seen</summary><div class=\"scroll\" tabindex=\"0\">{}</div><pre>{}</pre></details>",
-        drawing(&finding.run.log),
-        xml(&wire(&finding.run))
-    );
+fn evidence(client: &str, finding: &Finding) -> Markup {
+    html! {
+        h3 id={ (client) "-" (finding.id) } {
+            (badge(finding.verdict, &finding.verdict.to_string())) " " (finding.code) ": " (finding.id)
+        }
+        p { (prose(&finding.says)) (described(finding)) }
+        p {
+            "The server's part: " (prose(&finding.title)) ". Harm: " (finding.severity.to_string()) ". "
+            @if !finding.rfc.is_empty() { "Rule: " (rule(&finding.rfc)) "." }
+        }
+        details {
+            summary { "What was requested, claimed and seen" }
+            div.scroll tabindex="0" { (drawing(&finding.run.log)) }
+            pre { (wire(&finding.run)) }
+        }
+    }
 }
 
 /// Where a behaviour is described, and how to switch it off.
-fn described(it: &Described) -> String {
-    let by = match it.by {
+fn described(finding: &Finding) -> Markup {
+    html! {
+        @if let Some(it) = &finding.described {
+            " "
+            span.documented {
+                "† "
+                @if it.source.starts_with("https://") { a href=(it.source) { (by(it)) } }
+                @else { (by(it)) " in " (it.source) }
+                ": " (prose(&it.says))
+                @if !it.switch.is_empty() { " To switch it off: " (prose(&it.switch)) }
+            }
+        }
+    }
+}
+
+fn by(it: &Described) -> &'static str {
+    match it.by {
         By::Documentation => "Documented",
         By::Source => "Written in its source",
         By::Issue => "Reported to its maintainers",
         By::Advisory => "Known from an advisory",
-    };
-    let switch = match &it.switch[..] {
-        "" => String::new(),
-        switch => format!(" To switch it off: {}", prose(switch)),
-    };
-    let (says, source) = (prose(&it.says), xml(&it.source));
-    let by = match it.source.starts_with("https://") {
-        true => format!("<a href=\"{source}\">{by}</a>"),
-        false => format!("{by} in {source}"),
-    };
-    format!(" <span class=\"documented\">† {by}: {says}{switch}</span>")
+    }
 }
 
 /// A verdict in its colour. The letter or the word says the same.
-pub(super) fn badge(verdict: Verdict, text: &str) -> String {
+pub(super) fn badge(verdict: Verdict, text: &str) -> Markup {
     let class = match verdict {
         Verdict::Violation => "violation",
         Verdict::Hazard => "hazard",
@@ -197,5 +188,17 @@ pub(super) fn badge(verdict: Verdict, text: &str) -> String {
         Verdict::Pass => "pass",
         _ => "info",
     };
-    format!("<span class=\"v {class}\">{text}</span>")
+    html! { span.v.(class) { (text) } }
+}
+
+/// A sentence: what stands between backticks is code.
+pub(super) fn prose(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    html! {
+        @for (n, part) in parts.iter().enumerate() {
+            @if n % 2 == 0 { (part) }
+            @else if n + 1 == parts.len() { "`" (part) }
+            @else { code { (part) } }
+        }
+    }
 }

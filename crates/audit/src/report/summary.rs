@@ -1,40 +1,31 @@
 //! The beginning of the page: what was found, the worst first, a line each with its rule and the command that shows it again; and
 //! what could not be tried.
 
-use std::fmt::Write;
+use maud::{Markup, html};
 
 use super::Audited;
-use super::html::badge;
-use super::tables::{prose, xml};
+use super::html::{badge, prose};
 use crate::case::Verdict;
 use crate::run::Finding;
 
 /// Every finding of all clients as a line, and a sentence about the rest.
-pub(super) fn summary(clients: &[Audited]) -> String {
-    let mut out = String::from("<h2 id=\"findings\">What it found</h2>");
+pub(super) fn summary(clients: &[Audited]) -> Markup {
     let found = found(clients);
-    if found.is_empty() {
-        out.push_str(
-            "<p>Nothing: no client broke a rule, did harm, or differed from what it claims.</p>",
-        );
+    let several = clients.len() > 1;
+    html! {
+        h2 id="findings" { "What it found" }
+        @if found.is_empty() {
+            p { "Nothing: no client broke a rule, did harm, or differed from what it claims." }
+        } @else {
+            p.soft {
+                "The command under each shows it again; a driver of your own needs its " code { "--drivers" } " too."
+            }
+        }
+        ol.found { @for (client, finding) in found { (line(&client.client, finding, several)) } }
+        @for client in clients {
+            p.soft { @if several { b { (client.client) } ": " } (client.tried()) }
+        }
     }
-    if !found.is_empty() {
-        out.push_str("<p class=\"soft\">The command under each shows it again; a driver of your own needs its <code>--drivers</code> too.</p>");
-    }
-    out.push_str("<ol class=\"found\">");
-    for (client, finding) in found {
-        line(&mut out, client, finding, clients.len() > 1);
-    }
-    out.push_str("</ol>");
-    for client in clients {
-        let name = match clients {
-            [_] => String::new(),
-            _ => format!("<b>{}</b>: ", xml(&client.client)),
-        };
-        let tried = client.tried();
-        let _ = write!(out, "<p class=\"soft\">{name}{}</p>", xml(&tried));
-    }
-    out
 }
 
 /// The findings, by verdict and then by harm.
@@ -53,61 +44,47 @@ fn found(clients: &[Audited]) -> Vec<(&Audited, &Finding)> {
     verdicts.flat_map(of).collect()
 }
 
-fn line(out: &mut String, client: &Audited, finding: &Finding, with_name: bool) {
-    let name = xml(&client.client);
-    let (verdict, id, code) = (finding.verdict, xml(&finding.id), &finding.code);
-    let who = match with_name {
-        true => format!("{name}: "),
-        false => String::new(),
-    };
-    let rule = match rule(&finding.rfc) {
-        rule if rule.is_empty() => rule,
-        rule => format!(" <span class=\"rule\">{rule}</span>"),
-    };
-    let _ = write!(
-        out,
-        "<li>{} {who}<a href=\"#{name}-{id}\">{code}</a> <b>{}.</b> {}{rule} <code class=\"again\">hecaton audit {name} --case {code}</code></li>",
-        badge(verdict, &verdict.to_string()),
-        prose(&finding.title),
-        prose(&finding.says),
-    );
+fn line(name: &str, finding: &Finding, with_name: bool) -> Markup {
+    let (verdict, id, code) = (finding.verdict, &finding.id, &finding.code);
+    html! {
+        li {
+            (badge(verdict, &verdict.to_string())) " "
+            @if with_name { (name) ": " }
+            a href={ "#" (name) "-" (id) } { (code) } " "
+            b { (prose(&finding.title)) "." } " " (prose(&finding.says))
+            @if !finding.rfc.is_empty() { " " span.rule { (rule(&finding.rfc)) } } " "
+            code.again { "hecaton audit " (name) " --case " (code) }
+        }
+    }
 }
 
 /// A rule as a case names it, each RFC and section linked.
-pub(super) fn rule(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find("RFC ") {
-        out.push_str(&xml(&rest[..at]));
-        let (rfc, mut more) = digits(&rest[at + "RFC ".len()..]);
-        let shown = format!("RFC {rfc}");
-        let mut first = true;
-        loop {
-            let mark = if first { " §" } else { ", §" };
-            let section = more.strip_prefix(mark).map(digits);
-            let Some((section, after)) = section.filter(|(found, _)| !found.is_empty()) else {
-                break;
-            };
-            let words = if first {
-                format!("{shown} §{section}")
-            } else {
-                format!("§{section}")
-            };
-            out.push_str(if first { "" } else { ", " });
-            out.push_str(&link(rfc, &format!("#section-{section}"), &words));
-            (more, first) = (after, false);
-        }
-        if first {
-            out.push_str(&link(rfc, "", &shown));
-        }
-        rest = more;
-    }
-    out.push_str(&xml(rest));
-    out
+pub(super) fn rule(text: &str) -> Markup {
+    let mut rfcs = text.split("RFC ");
+    let before = rfcs.next();
+    html! { (before.unwrap_or_default()) @for text in rfcs { (rfc(text)) } }
 }
 
-fn link(rfc: &str, anchor: &str, shown: &str) -> String {
-    format!("<a href=\"https://www.rfc-editor.org/rfc/rfc{rfc}{anchor}\">{shown}</a>")
+/// The number of an RFC with its sections, and what follows.
+fn rfc(text: &str) -> Markup {
+    let (number, mut rest) = digits(text);
+    let mut sections = Vec::new();
+    let mut mark = " §";
+    while let Some((section, after)) = rest.strip_prefix(mark).map(digits)
+        && !section.is_empty()
+    {
+        sections.push(section);
+        (rest, mark) = (after, ", §");
+    }
+    let address = format!("https://www.rfc-editor.org/rfc/rfc{number}");
+    html! {
+        @if sections.is_empty() { a href=(address) { "RFC " (number) } }
+        @for (n, section) in sections.iter().enumerate() {
+            @if n > 0 { ", " }
+            a href={ (address) "#section-" (section) } { @if n == 0 { "RFC " (number) " " } "§" (section) }
+        }
+        (rest)
+    }
 }
 
 /// The digits and points at the beginning of a text, and what follows.
@@ -151,7 +128,7 @@ mod tests {
             ("WHATWG & others", "WHATWG &amp; others".to_owned()),
         ];
         for (text, expected) in cases {
-            assert_eq!(rule(text), expected);
+            assert_eq!(rule(text).into_string(), expected);
         }
     }
 }

@@ -112,8 +112,8 @@ pub(super) fn beginning(text: &str, most: usize) -> String {
     }
 }
 
-/// Text for XML and HTML. Control characters, which XML forbids, become question marks.
-pub(super) fn xml(text: &str) -> String {
+/// Text for XML. Control characters, which XML forbids, become question marks.
+fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
         match char {
@@ -127,24 +127,4 @@ pub(super) fn xml(text: &str) -> String {
         }
     }
     out
-}
-
-/// A sentence for HTML: what stands between backticks is code.
-pub(super) fn prose(text: &str) -> String {
-    let text = xml(text);
-    let mut rest = text.as_str();
-    let mut out = String::with_capacity(text.len());
-    while let Some((before, (code, after))) = rest
-        .split_once('`')
-        .and_then(|(before, rest)| Some((before, rest.split_once('`')?)))
-    {
-        out.push_str(&format!("{before}<code>{code}</code>"));
-        rest = after;
-    }
-    out + rest
-}
-
-/// A sentence for an attribute, which has no code.
-pub(super) fn hint(text: &str) -> String {
-    xml(&text.replace('`', ""))
 }

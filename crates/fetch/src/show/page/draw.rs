@@ -1,6 +1,6 @@
 //! The charts, as SVG whose text stays text.
 
-use std::fmt::Write;
+use maud::{Markup, html};
 
 use super::histogram::Histogram;
 use super::tally::{PHASES, Part, ReportData};
@@ -16,58 +16,48 @@ const TOP: f64 = 12.0;
 const BOTTOM: f64 = 190.0;
 
 /// Bars of what ended when.
-pub(super) fn timeline(tally: &ReportData) -> String {
-    if tally.span().is_none() {
-        return String::new();
+pub(super) fn timeline(tally: &ReportData) -> Markup {
+    let slots = tally.timeline.slots();
+    let is_there = |part: &Part| slots.iter().any(|slot| slot[*part as usize] > 0);
+    html! {
+        @if tally.span().is_some() {
+            figure {
+                ul.legend {
+                    @for part in Part::ALL.into_iter().filter(is_there) {
+                        li { span.key.(part.class()) {} (part.words()) }
+                    }
+                }
+                (bars(tally, "broad", WIDTH)) (bars(tally, "narrow", NARROW))
+                figcaption { "Requests a second, by when they began; each bar is " (tally.timeline.seconds()) " s." }
+            }
+        }
     }
-    format!(
-        "<figure>{}{}{}<figcaption>Requests a second, by when they began; each bar is {} s.</figcaption></figure>",
-        legend(tally),
-        bars(tally, "broad", WIDTH),
-        bars(tally, "narrow", NARROW),
-        tally.timeline.seconds()
-    )
 }
 
 /// The bars of the timeline, as wide as a screen or a telephone.
-fn bars(tally: &ReportData, class: &str, width: f64) -> String {
-    let Some((from, to)) = tally.span() else {
-        return String::new();
-    };
+fn bars(tally: &ReportData, class: &str, width: f64) -> Markup {
     let (slots, seconds) = (tally.timeline.slots(), tally.timeline.seconds());
     let sums = slots.iter().map(|slot| slot.iter().sum::<u64>());
     let scale = round_up(sums.max().unwrap_or(1) as f64 / seconds);
-    let height = 216.0;
-    let mut svg = format!(
-        "<svg class={class} viewBox=\"0 0 {width} {height}\" role=img aria-label=\"Requests a second over time, by what became of them\">"
-    );
-    for line in 0..=4 {
-        let rate = scale * f64::from(line) / 4.0;
-        let _ = write!(
-            svg,
-            "<path class=grid d=\"M{LEFT} {at:.1}H{}\"/><text class=end x={} y={:.1}>{}</text>",
-            width - RIGHT,
-            LEFT - 8.0,
-            y(rate, scale) + 4.0,
-            figure(rate),
-            at = y(rate, scale)
-        );
-    }
-    let step = (width - LEFT - RIGHT) / slots.len() as f64;
+    let right = width - RIGHT;
+    let step = (right - LEFT) / slots.len() as f64;
     let thick = (step - if step > 4.0 { 1.0 } else { 0.0 }).clamp(0.5, 40.0);
-    for (index, slot) in slots.iter().enumerate() {
-        let x = LEFT + step * index as f64 + (step - thick) / 2.0;
-        svg += &bar(slot, seconds, scale, x, thick);
+    html! {
+        svg class=(class) viewBox=(format_args!("0 0 {width} 216")) role="img"
+            aria-label="Requests a second over time, by what became of them" {
+            @for rate in (0..=4).map(|line| scale * f64::from(line) / 4.0) {
+                path.grid d=(format_args!("M{LEFT} {:.1}H{right}", y(rate, scale))) {}
+                text.end x=(LEFT - 8.0) y=(tenth(y(rate, scale) + 4.0)) { (figure(rate)) }
+            }
+            @for (index, slot) in slots.iter().enumerate() {
+                (bar(slot, seconds, scale, LEFT + step * index as f64 + (step - thick) / 2.0, thick))
+            }
+            @if let Some((from, to)) = tally.span() {
+                text x=(LEFT) y=(BOTTOM + 20.0) { (from.shown()) }
+                text.end x=(right) y=(BOTTOM + 20.0) { (to.shown()) }
+            }
+        }
     }
-    let _ = write!(
-        svg,
-        "<text x={LEFT} y={0}>{1}</text><text class=end x={2} y={0}>{3}</text></svg>",
-        BOTTOM + 20.0,
-        from.shown(),
-        width - RIGHT,
-        to.shown()
-    );
-    svg
 }
 
 /// Where a rate is in the timeline.
@@ -76,113 +66,88 @@ fn y(rate: f64, scale: f64) -> f64 {
 }
 
 /// A bar of the timeline, so many seconds of it, with its parts above one another.
-fn bar(slot: &[u64], seconds: f64, scale: f64, x: f64, thick: f64) -> String {
-    let (mut svg, mut below) = (String::new(), 0.0);
-    for (part, number) in Part::ALL.into_iter().zip(slot) {
-        let rate = *number as f64 / seconds;
-        if *number > 0 {
-            let high = y(below + rate, scale);
-            let _ = write!(
-                svg,
-                "<rect class={} x={x:.1} y={high:.2} width={thick:.1} height={:.2} />",
-                part.class(),
-                (y(below, scale) - high).max(0.5)
-            );
-        }
-        below += rate;
-    }
-    svg
-}
-
-fn legend(tally: &ReportData) -> String {
-    let mut items = String::new();
-    let slots = tally.timeline.slots();
-    for part in Part::ALL {
-        if slots.iter().any(|slot| slot[part as usize] > 0) {
-            let _ = write!(
-                items,
-                "<li><span class=\"key {}\"></span>{}</li>",
-                part.class(),
-                part.words()
-            );
+fn bar(slot: &[u64], seconds: f64, scale: f64, x: f64, thick: f64) -> Markup {
+    let mut sum = 0.0;
+    let parts = Part::ALL.into_iter().zip(slot).map(|(part, number)| {
+        let low = y(sum, scale);
+        sum += *number as f64 / seconds;
+        let high = y(sum, scale);
+        (part.class(), high, (low - high).max(0.5), *number > 0)
+    });
+    html! {
+        @for (class, high, tall, _) in parts.filter(|(.., is_there)| *is_there) {
+            rect class=(class) x=(tenth(x)) y=(format_args!("{high:.2}")) width=(tenth(thick))
+                height=(format_args!("{tall:.2}")) {}
         }
     }
-    format!("<ul class=legend>{items}</ul>")
 }
 
 /// For each phase a bar over its middle nine tenths, with marks at the median and the longest, and a table.
-pub(super) fn phases(tally: &ReportData) -> String {
+pub(super) fn phases(tally: &ReportData) -> Markup {
     let known: Vec<_> = PHASES
         .iter()
         .zip(&tally.phases)
         .filter(|(_, times)| times.count() > 0)
         .map(|((name, _), times)| (*name, times))
         .collect();
-    if known.is_empty() {
-        return String::new();
-    }
-    let mut rows = String::new();
-    for (name, times) in &known {
-        let _ = write!(
-            rows,
-            "<tr><td class=word>{name}<td>{}",
-            count(times.count())
-        );
-        for share in [0.5, 0.9, 0.99] {
-            let quantile = times.quantile(share).unwrap_or_default();
-            let _ = write!(rows, "<td>{}", milliseconds(quantile));
+    html! {
+        @if !known.is_empty() {
+            figure {
+                (ranges(&known, "broad", WIDTH)) (ranges(&known, "narrow", NARROW))
+                figcaption {
+                    "From the 5th to the 95th percentile; the line is the median, the dot the longest. Requests on a "
+                    "connection that was open already have no time to resolve and connect."
+                }
+            }
+            div.scroll tabindex="0" { table {
+                thead { tr {
+                    th.word { "phase" } th { "requests" } th { "median" } th { "90 %" } th { "99 %" } th { "longest" }
+                } }
+                tbody { @for (name, times) in &known { tr {
+                    td.word { (name) } td { (count(times.count())) }
+                    @for share in [0.5, 0.9, 0.99] { td { (milliseconds(quantile(times, share))) } }
+                    td { (milliseconds(times.longest())) }
+                } } }
+            } }
         }
-        let _ = write!(rows, "<td>{}</tr>", milliseconds(times.longest()));
     }
-    format!(
-        "<figure>{}{}<figcaption>From the 5th to the 95th percentile; the line is the median, the dot the longest. Requests on a connection \
-         that was open already have no time to resolve and connect.</figcaption></figure>\
-         <div class=scroll tabindex=0><table><thead><tr><th class=word>phase<th>requests<th>median<th>90 %<th>99 %<th>longest</tr></thead><tbody>{rows}</tbody></table></div>",
-        ranges(&known, "broad", WIDTH),
-        ranges(&known, "narrow", NARROW)
-    )
 }
 
 /// The bars of the phases, as wide as a screen or a telephone.
-fn ranges(known: &[(&str, &Histogram)], class: &str, width: f64) -> String {
-    let quantile = |times: &Histogram, share| times.quantile(share).unwrap_or_default();
+fn ranges(known: &[(&str, &Histogram)], class: &str, width: f64) -> Markup {
     let (low, high) = decades(known);
     let x = |ms: f64| {
         LEFT + (width - LEFT - RIGHT - 30.0) * ((ms.log10() - low) / (high - low)).clamp(0.0, 1.0)
     };
     let bottom = 14.0 + 34.0 * known.len() as f64;
-    let height = bottom + 26.0;
-    let mut svg = format!(
-        "<svg class={class} viewBox=\"0 0 {width} {height}\" role=img aria-label=\"Times of each phase, on a logarithmic scale\">"
-    );
     #[expect(clippy::cast_possible_truncation, reason = "powers of ten of a time")]
-    for power in low as i32..=high as i32 {
-        let at = x(10_f64.powi(power));
-        let _ = write!(
-            svg,
-            "<path class=grid d=\"M{at:.1} 8V{bottom:.1}\"/><text class=middle x={at:.1} y={:.1}>{}</text>",
-            bottom + 18.0,
-            milliseconds(10_f64.powi(power))
-        );
+    let powers = (low as i32..=high as i32).map(|power| 10_f64.powi(power));
+    html! {
+        svg class=(class) viewBox=(format_args!("0 0 {width} {}", bottom + 26.0)) role="img"
+            aria-label="Times of each phase, on a logarithmic scale" {
+            @for ms in powers {
+                path.grid d=(format_args!("M{:.1} 8V{bottom:.1}", x(ms))) {}
+                text.middle x=(tenth(x(ms))) y=(tenth(bottom + 18.0)) { (milliseconds(ms)) }
+            }
+            @for (index, (name, times)) in known.iter().enumerate() {
+                @let y = 14.0 + 34.0 * index as f64;
+                @let [from, median, to] = [0.05, 0.5, 0.95].map(|share| x(quantile(times, share)));
+                text.end x=(LEFT - 8.0) y=(tenth(y + 18.0)) { (name) }
+                rect.range x=(tenth(from)) y=(tenth(y + 6.0)) width=(tenth((to - from).max(1.0))) height="16" rx="3" {}
+                path.mark d=(format_args!("M{median:.1} {:.1}v22", y + 3.0)) {}
+                circle.dot cx=(tenth(x(times.longest()))) cy=(tenth(y + 14.0)) r="3.5" {}
+            }
+        }
     }
-    for (index, (name, times)) in known.iter().enumerate() {
-        let y = 14.0 + 34.0 * index as f64;
-        let (from, to) = (x(quantile(times, 0.05)), x(quantile(times, 0.95)));
-        let _ = write!(
-            svg,
-            "<text class=end x={} y={:.1}>{name}</text><rect class=range x={from:.1} y={:.1} width={:.1} height=16 rx=3 />\
-             <path class=mark d=\"M{median:.1} {:.1}v22\"/><circle class=dot cx={:.1} cy={:.1} r=3.5 />",
-            LEFT - 8.0,
-            y + 18.0,
-            y + 6.0,
-            (to - from).max(1.0),
-            y + 3.0,
-            x(times.longest()),
-            y + 14.0,
-            median = x(quantile(times, 0.5)),
-        );
-    }
-    svg + "</svg>"
+}
+
+fn quantile(times: &Histogram, share: f64) -> f64 {
+    times.quantile(share).unwrap_or_default()
+}
+
+/// A place in a drawing. More digits cannot be seen.
+fn tenth(place: f64) -> String {
+    format!("{place:.1}")
 }
 
 /// The powers of ten of milliseconds that the bars of the phases are between.

@@ -1,9 +1,11 @@
 //! A folder's results on one page that needs nothing else: no script, nothing loaded from elsewhere.
 //!
-//! `tally` adds records up in flat memory, `timeline` and `histogram` are its parts; `draw` writes SVG, this file the
-//! rest.
+//! `tally` adds records up in flat memory, `timeline` and `histogram` are its parts; `draw` writes SVG, this file and
+//! `tables` the rest.
 
 use std::fmt::Write;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::record::Outcome;
 
@@ -17,7 +19,7 @@ mod timeline;
 pub use tally::ReportData;
 
 use tally::Part;
-use text::{count, escape, milliseconds, noun, share};
+use text::{count, milliseconds, noun, share, visible};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -34,21 +36,30 @@ const OTHERS: [Outcome; 6] = [
 /// The page. The name is any text, such as the folder's name; the result stands behind it. `missing` inputs of the job
 /// have no record yet.
 pub fn html(tally: &ReportData, missing: u64, name: &str) -> String {
-    let title = &title(tally, missing, name);
-    let mut page = head(title);
-    let _ = write!(
-        page,
-        "<header><p class=soft>hecaton fetch</p><h1>{}</h1>{}</header><main>",
-        escape(title),
-        facts(tally, missing)
-    );
-    section(&mut page, "Outcomes over time", &draw::timeline(tally));
-    section(&mut page, "Latencies by phase", &draw::phases(tally));
-    section(&mut page, "Hosts", &tables::hosts(tally));
-    section(&mut page, "What went wrong", &tables::failures(tally));
-    section(&mut page, "Statuses", &tables::statuses(tally));
-    page += "</main></html>\n";
-    page
+    let title = visible(&title(tally, missing, name));
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width";
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header { p.soft { "hecaton fetch" } h1 { (title) } (facts(tally, missing)) }
+                main {
+                    (section("Outcomes over time", draw::timeline(tally)))
+                    (section("Latencies by phase", draw::phases(tally)))
+                    (section("Hosts", tables::hosts(tally)))
+                    (section("What went wrong", tables::failures(tally)))
+                    (section("Statuses", tables::statuses(tally)))
+                }
+            }
+        }
+    };
+    page.into_string() + "\n"
 }
 
 fn title(tally: &ReportData, missing: u64, name: &str) -> String {
@@ -64,58 +75,30 @@ fn title(tally: &ReportData, missing: u64, name: &str) -> String {
     }
 }
 
-fn head(title: &str) -> String {
-    format!(
-        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">\
-         <meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'\">\
-         <title>{}</title><style>{STYLE}</style>",
-        escape(title)
-    )
-}
-
-fn section(page: &mut String, title: &str, inner: &str) {
-    if !inner.is_empty() {
-        let _ = write!(page, "<section><h2>{title}</h2>{inner}</section>");
-    }
+fn section(title: &str, inner: Markup) -> Markup {
+    html! { @if !inner.0.is_empty() { section { h2 { (title) } (inner) } } }
 }
 
 /// The result in figures.
-fn facts(tally: &ReportData, missing: u64) -> String {
+fn facts(tally: &ReportData, missing: u64) -> Markup {
     let all = tally.all() + missing;
-    let mut items = format!("<li><b>{}</b> {}</li>", count(all), noun("input", all));
-    let good = tally.part(Part::Good);
-    item(
-        &mut items,
-        "good",
-        good,
-        &format!("good ({})", share(good, all)),
-    );
-    for part in [Part::Bad, Part::Error] {
-        let number = tally.part(part);
-        let words = match part {
-            Part::Error => "failed".to_owned(),
-            _ => noun("other response", number),
-        };
-        let words = format!("{words} ({})", share(number, all));
-        item_if_any(&mut items, part.class(), number, &words);
+    let [good, bad, error] = [Part::Good, Part::Bad, Part::Error].map(|part| tally.part(part));
+    let shared = |words: &str, number| format!("{words} ({})", share(number, all));
+    let mut items = vec![
+        ("bad", bad, shared(&noun("other response", bad), bad)),
+        ("error", error, shared("failed", error)),
+    ];
+    items.extend(OTHERS.map(|it| ("other", tally.outcome(it), it.name().to_owned())));
+    items.push(("other", missing, "not done yet".to_owned()));
+    items.retain(|(_, number, _)| *number > 0);
+    html! {
+        ul.facts {
+            li { b { (count(all)) } " " (noun("input", all)) }
+            li.good { b { (count(good)) } " " (shared("good", good)) }
+            @for (class, number, words) in items { li class=(class) { b { (count(number)) } " " (words) } }
+        }
+        p.soft { (totals(tally)) "." }
     }
-    for outcome in OTHERS {
-        item_if_any(&mut items, "other", tally.outcome(outcome), outcome.name());
-    }
-    item_if_any(&mut items, "other", missing, "not done yet");
-    let line = totals(tally);
-    format!("<ul class=facts>{items}</ul><p class=soft>{line}.</p>")
-}
-
-fn item_if_any(items: &mut String, class: &str, number: u64, words: &str) {
-    if number > 0 {
-        item(items, class, number, words);
-    }
-}
-
-fn item(items: &mut String, class: &str, number: u64, words: &str) {
-    let number = count(number);
-    let _ = write!(items, "<li class={class}><b>{number}</b> {words}</li>");
 }
 
 /// How much came, when, and how fast.

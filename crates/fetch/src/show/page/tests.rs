@@ -92,8 +92,8 @@ fn a_page_says_what_the_records_say() {
         "<b>150</b> failed (1.2 %)",
         "<b>300</b> skipped",
         "from 2026-11-22 08:00:00 UTC to 2026-11-22 08:01:59 UTC",
-        "<td class=word>shop12.example",
-        "error: timeout, phase connect <span class=soft>150 (1.2 %)",
+        "<td class=\"word\">shop12.example",
+        "error: timeout, phase connect <span class=\"soft\">150 (1.2 %)",
         "no connection within 5 s",
         "status 404, not good",
         "skipped: duplicate",
@@ -101,7 +101,7 @@ fn a_page_says_what_the_records_say() {
         assert!(page.contains(part), "{part} is not on the page");
     }
     for class in ["broad", "narrow"] {
-        let drawings = page.matches(&format!("<svg class={class} ")).count();
+        let drawings = page.matches(&format!("<svg class=\"{class}\" ")).count();
         assert_eq!(drawings, 2, "charts for a {class} screen");
     }
     assert!(page.len() < 150_000, "{}", page.len());

@@ -2,21 +2,9 @@
 
 pub(super) use crate::record::count;
 
-/// Makes text safe between tags and inside quoted attributes.
-pub(super) fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            c if is_invisible(c) => safe.push('\u{fffd}'),
-            c => safe.push(c),
-        }
-    }
-    safe
+/// Foreign text without what is invisible. The page escapes the rest.
+pub(super) fn visible(text: &str) -> String {
+    text.replace(is_invisible, "\u{fffd}")
 }
 
 /// Control characters, and those that turn the direction of what stands behind them.
@@ -50,8 +38,8 @@ pub(super) fn share(part: u64, whole: u64) -> String {
     match percent {
         _ if part == 0 => "0 %".to_owned(),
         _ if part == whole => "100 %".to_owned(),
-        percent if percent < 0.1 => "&lt; 0.1 %".to_owned(),
-        percent if percent > 99.9 => "&gt; 99.9 %".to_owned(),
+        percent if percent < 0.1 => "< 0.1 %".to_owned(),
+        percent if percent > 99.9 => "> 99.9 %".to_owned(),
         percent => format!("{percent:.1} %"),
     }
 }
