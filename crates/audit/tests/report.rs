@@ -1,11 +1,11 @@
-//! Reports: what is described in public, what is left out, the fingerprint, and a page whose links lead somewhere.
+//! Reports: what is described in public, what is left out, and a page whose links lead somewhere.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use hecaton_audit::case::{Catalogue, Verdict};
 use hecaton_audit::clients::Client;
-use hecaton_audit::report::{Audited, Fingerprint, Library, html, published};
+use hecaton_audit::report::{Audited, Library, html, published};
 use hecaton_audit::run::audit;
 use hecaton_audit::server::Event;
 use hecaton_lab::spec::{Catalogue as Drivers, Project};
@@ -20,10 +20,6 @@ fn cases() -> Catalogue {
 
 fn library() -> Library {
     Library::load(&Project::built_in()).unwrap()
-}
-
-fn fingerprint() -> Fingerprint {
-    Fingerprint::load(&Project::built_in()).unwrap()
 }
 
 /// Runs a few cases with a client of ours, as if it were another one.
@@ -74,20 +70,6 @@ fn a_case_is_found_by_its_older_name() {
 }
 
 #[test]
-fn the_fingerprint_is_of_cases_that_exist_and_measure_it() {
-    let values = fingerprint().values;
-    let codes: Vec<&str> = values.iter().map(|value| value.case.as_str()).collect();
-    let saint = audited("saint", Client::saint(), &codes);
-    for value in &values {
-        assert!(
-            value.of(&saint).is_some(),
-            "`{}` measures nothing",
-            value.name
-        );
-    }
-}
-
-#[test]
 fn what_could_be_abused_is_left_out_with_its_passes_unless_it_is_public() {
     let codes = ["fr01", "length-and-chunked", "authorization-to-host"];
     let mut sinner = audited("net-http", Client::sinner("accepts-short-length"), &codes);
@@ -117,7 +99,7 @@ fn each_link_of_a_page_leads_to_a_place_on_it() {
         audited("sinner", Client::sinner("accepts-short-length"), &codes),
     ];
     for shown in [&clients[..1], &clients[..]] {
-        let page = html(shown, &fingerprint(), None);
+        let page = html(shown, None);
         let links = page.split("href=\"#").skip(1);
         let links: Vec<&str> = links.filter_map(|rest| rest.split('"').next()).collect();
         assert!(links.len() > shown.len() * codes.len(), "{links:?}");
@@ -143,7 +125,7 @@ fn a_page_shows_code_instead_of_backticks() {
     let finding = &mut sinner.findings[0];
     finding.says = "`a<b` was sent, and `c`; a single ` stays.".into();
     finding.title = "The server says `Connection: close`".into();
-    let page = html(&[sinner], &fingerprint(), None);
+    let page = html(&[sinner], None);
     let says = "<code>a&lt;b</code> was sent, and <code>c</code>; a single ` stays.";
     assert!(page.contains(says), "{page}");
     let title = "The server's part: The server says <code>Connection: close</code>.";
@@ -172,7 +154,7 @@ fn foreign_text_on_a_page_stays_text() {
         }
     }
     for clients in [vec![sinner.clone()], vec![sinner.clone(), sinner]] {
-        let page = html(&clients, &fingerprint(), Some(hostile));
+        let page = html(&clients, Some(hostile));
         for wrong in ["<script>alert", "\" onclick=\"", "\u{1b}"] {
             assert!(!page.contains(wrong), "{wrong:?} is on the page");
         }

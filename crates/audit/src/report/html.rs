@@ -8,7 +8,7 @@ use super::drawing::drawing;
 use super::matrix::matrix;
 use super::summary::{rule, summary};
 use super::tables::beginning;
-use super::{Audited, Fingerprint, wire};
+use super::{Audited, wire};
 use crate::case::Verdict;
 use crate::run::{By, Described, Finding};
 
@@ -32,7 +32,7 @@ th,td{text-align:left}th.client{writing-mode:vertical-rl;transform:rotate(180deg
 const SCRIPT: &str = include_str!("matrix.js");
 
 /// One self-contained page. `home` is where its heading leads to: the page of all results, if there is one.
-pub fn html(clients: &[Audited], fingerprint: &Fingerprint, home: Option<&str>) -> String {
+pub fn html(clients: &[Audited], home: Option<&str>) -> String {
     let title = format!("Audit of {}: {}", whom(clients), found(clients));
     let page = html! {
         (DOCTYPE)
@@ -57,9 +57,9 @@ pub fn html(clients: &[Audited], fingerprint: &Fingerprint, home: Option<&str>) 
                 }
                 main {
                     (summary(clients))
-                    @if clients.len() > 1 { (matrix(clients, fingerprint)) }
+                    @if clients.len() > 1 { (matrix(clients)) }
                     @for client in clients { (client_part(client)) }
-                    @if clients.len() == 1 { (matrix(clients, fingerprint)) }
+                    @if clients.len() == 1 { (matrix(clients)) }
                 }
                 script { (PreEscaped(SCRIPT)) }
             }

@@ -1,21 +1,20 @@
-//! The matrix of clients by cases, with letters and colours, and the fingerprints of the clients.
+//! The matrix of clients by cases, with letters and colours.
 
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
+use super::Audited;
 use super::html::badge;
-use super::{Audited, Fingerprint};
 use crate::case::Verdict;
 use crate::run::Finding;
 
-/// Fingerprints, filters, and the matrix.
-pub(super) fn matrix(clients: &[Audited], fingerprint: &Fingerprint) -> Markup {
+/// Filters, and the matrix.
+pub(super) fn matrix(clients: &[Audited]) -> Markup {
     let findings = clients.first().map_or(&[][..], |first| &first.findings);
     let is_there = |verdict: &Verdict| clients.iter().any(|it| !it.of(*verdict).is_empty());
     let mut all = clients.iter().flat_map(|client| &client.findings);
     html! {
-        (fingerprints(clients, fingerprint))
         h2 { "Matrix" }
         p { "Each letter leads to its evidence. Click the head of a column to sort by it." }
         (filters(findings))
@@ -105,27 +104,4 @@ fn cell(client: &str, finding: Option<&Finding>) -> Markup {
 /// A sentence for an attribute, which has no code.
 fn hint(text: &str) -> String {
     text.replace('`', "")
-}
-
-/// The measurements of each client, a row each.
-fn fingerprints(clients: &[Audited], fingerprint: &Fingerprint) -> Markup {
-    let values = fingerprint.of(clients);
-    html! {
-        @if !values.is_empty() {
-            h2 { "Fingerprint" }
-            p { "These values were measured, and not read in documents. Each leads to its evidence." }
-            div.scroll tabindex="0" { table {
-                thead { tr { th { "client" } @for value in &values { th { (value.name) } } } }
-                tbody { @for client in clients { tr {
-                    th { (client.client) " " (client.version) }
-                    @for value in &values { td {
-                        @match value.of(client) {
-                            Some(shown) => a href={ "#" (client.client) "-" (value.case) } { (shown) },
-                            None => "–",
-                        }
-                    } }
-                } } }
-            } }
-        }
-    }
 }

@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use hecaton_audit::case::{Case, Catalogue};
 use hecaton_audit::clients::Client;
 use hecaton_audit::report::{
-    Audited, Expectations, Fingerprint, Library, csv, html, junit, markdown, published,
+    Audited, Expectations, Library, csv, html, junit, markdown, published,
 };
 use hecaton_audit::run::RUNS;
 use hecaton_audit::subject::Subject;
@@ -349,10 +349,9 @@ fn print(arguments: &Arguments, audited: &[Audited], expectations: &[&Expectatio
 }
 
 fn write(folder: &Path, audited: &[Audited], expectations: &[&Expectations]) -> Result<()> {
-    let fingerprint = Fingerprint::load(&Project::find()?)?;
     let texts = [
         serde_json::to_string_pretty(audited)?,
-        html(audited, &fingerprint, home(folder).as_deref()),
+        html(audited, home(folder).as_deref()),
         markdown(audited, expectations),
         csv(audited),
         junit(audited, expectations),
