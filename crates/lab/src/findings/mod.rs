@@ -3,7 +3,6 @@
 mod batches;
 mod beside;
 mod builds;
-mod carry_over;
 mod cells;
 mod change;
 mod compare;
@@ -90,8 +89,7 @@ pub fn judge(rounds: &[Round], usual: &Load) -> Findings {
 
 fn judge_within(rounds: &[Round], usual: &Load, budget: &Budget) -> Findings {
     let cells = cells::Cells::new(rounds);
-    let mut rows = rows::rows(&cells, usual);
-    carry_over::warn(&mut rows, rounds);
+    let rows = rows::rows(&cells, usual);
     let recommendations = recommend::recommendations(&cells, &rows, budget);
     let controls = controls::controls(&cells, &rows);
     let rates = rates::at_rates(rounds, &rows);

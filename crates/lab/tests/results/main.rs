@@ -1,7 +1,6 @@
 //! From rounds to findings, and from findings to what people and machines read.
 
 mod budget;
-mod carry_over;
 mod changed;
 mod compare;
 mod controls;
