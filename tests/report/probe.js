@@ -59,7 +59,6 @@
     faint: texts.filter((e) => contrast(e) < 4.5).map((e) => `${words(e)} ${contrast(e).toFixed(2)}`),
     width: innerWidth,
     overflow: Math.max(closed, document.documentElement.scrollWidth) - innerWidth,
-    data: typeof JSON.parse(document.getElementById("run")?.textContent || "{}").rows,
     scripts: [...document.scripts].filter((s) => s.type !== "application/json").map((s) => s.textContent),
     policy: document.querySelector("meta[http-equiv=Content-Security-Policy]")?.content || "",
   };

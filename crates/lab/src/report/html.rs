@@ -1,7 +1,6 @@
 //! A view as one HTML page that needs nothing else: no script to read it, nothing loaded from elsewhere.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use serde_json::Value;
 
 use super::bars::bars;
 use super::lines::{lines, wide};
@@ -13,14 +12,11 @@ use crate::views::form::{Block, Chart, Column, Line, Look, Media, Section, Table
 /// The style sheet of all pages.
 pub const STYLE: &str = include_str!("page.css");
 
-/// The only script that runs: it sorts and filters.
+/// The only script: it sorts and filters.
 const SCRIPT: &str = include_str!("page.js");
 
 /// SHA-256 of [`SCRIPT`], so that the page runs nothing else (CSP 3, §6.7.2.3); tests/report/check.py compares them.
 const SCRIPT_HASH: &str = "LoimK0OUeqTr7OfneRtTuBZqDKxywEzCZzrcY4fSmEA=";
-
-/// The page stays below this many bytes; what data does not fit is left to `run.json`.
-const LARGEST: usize = 225_000;
 
 /// The whole page.
 pub(super) fn html(view: &View) -> String {
@@ -39,14 +35,9 @@ pub(super) fn html(view: &View) -> String {
             @if !view.facts.is_empty() {
                 section { details { summary { "How far to trust this run" } (facts(view.facts.iter())) } }
             }
-            "\0"
         },
     );
-    let page = page.into_string();
-    let (start, end) = page.rsplit_once('\0').unwrap_or((&page, ""));
-    let start = clean(start);
-    let data = data(view, LARGEST.saturating_sub(start.len() + end.len()));
-    format!("{start}{data}{end}\n")
+    clean(&page.into_string()) + "\n"
 }
 
 /// A page with its head, and with this in its middle.
@@ -80,42 +71,6 @@ fn page(view: &View, policy: &str, middle: Markup) -> Markup {
                 script { (PreEscaped(SCRIPT)) }
             }
         }
-    }
-}
-
-/// The richest data for which there is space.
-fn data(view: &View, room: usize) -> String {
-    let embedded = |(value, words): &(Value, &str)| {
-        let text = shortened(value).to_string().replace('<', "\\u003c"); // JSON that cannot end its element
-        let words = html! {
-            section {
-                h2 { "Raw data" }
-                p { "The data of this page is part of it, as JSON in the element with the id " code { "run" } ". " (words) }
-            }
-            script type="application/json" id="run" { (PreEscaped(text)) }
-        };
-        words.into_string()
-    };
-    let mut all: Vec<String> = view.data.iter().map(embedded).collect();
-    let last = all.pop().unwrap_or_default();
-    all.into_iter()
-        .find(|text| text.len() <= room)
-        .unwrap_or(last)
-}
-
-/// Six digits are more than is known.
-fn shortened(data: &Value) -> Value {
-    match data {
-        Value::Array(items) => items.iter().map(shortened).collect(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(key, value)| (key.clone(), shortened(value)))
-            .collect(),
-        Value::Number(number) if number.is_f64() => number
-            .as_f64()
-            .and_then(|n| format!("{n:.5e}").parse::<f64>().ok())
-            .into(),
-        other => other.clone(),
     }
 }
 

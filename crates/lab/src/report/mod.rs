@@ -61,11 +61,8 @@ impl View {
     }
 
     /// For machines, where there is no document of a run: what was compared, and its rows.
-    pub fn json(&self) -> Value {
-        self.data
-            .first()
-            .map(|(value, _)| value.clone())
-            .unwrap_or_default()
+    pub fn json(&self) -> &Value {
+        &self.json
     }
 
     /// Its charts as files, by name.

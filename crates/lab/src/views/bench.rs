@@ -44,8 +44,6 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
         gathered.add(part, builds.is_none());
     }
     let led = &gathered.led;
-    let said = builds.as_ref().map(Builds::sentences);
-    let data = json!({ "rows": gathered.records, "goals": said.as_deref().unwrap_or(goals) });
     let finding = match &builds {
         Some(builds) => builds.finding(),
         None => finding(goals, led),
@@ -56,7 +54,6 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
         job: job(parts.len(), led.len()),
         facts: gathered.facts,
         sections: sections(parts, builds, goals, missing, gathered.sections),
-        data: vec![(data, "Each part's run.json has its rounds.")],
         records: gathered.records,
         ..View::default()
     };

@@ -39,12 +39,6 @@ impl Builds {
         })
     }
 
-    /// Each judgement in a line.
-    pub(super) fn sentences(&self) -> Vec<String> {
-        let said = |judgement: &Judgement| judgement.sentence.clone();
-        self.judgements.iter().map(said).collect()
-    }
-
     /// The figures in which the builds differ, and those in which they may be equal.
     pub(super) fn sections(&self, media: Media) -> Vec<Section> {
         let all = self.judgements.iter();

@@ -44,7 +44,7 @@ pub fn changed(pairs: &[Beside]) -> View {
             all => format!("{all} runs: the first is compared with each of the others"),
         },
         sections,
-        data: data(&runs, &records),
+        json: json(&runs, &records),
         records,
         ..View::default()
     }
@@ -93,22 +93,13 @@ fn of_all(runs: &[(&str, &Document)]) -> [Section; 3] {
     ]
 }
 
-/// The data of the page, with its rows, and without them where these are too many.
-fn data(runs: &[(&str, &Document)], records: &[Value]) -> Vec<(Value, &'static str)> {
+/// The runs and the rows, for machines.
+fn json(runs: &[(&str, &Document)], records: &[Value]) -> Value {
     let runs: Value = runs
         .iter()
         .map(|(name, run)| run_record(name, run))
         .collect();
-    let whole = json!({ "schema": crate::ledger::SCHEMA, "runs": runs, "rows": records });
-    let mut lean = whole.clone();
-    lean["rows"] = json!([]);
-    vec![
-        (whole, "The rounds are in the documents that were compared."),
-        (
-            lean,
-            "There were too many changes to put them there; `hecaton report --json` gives them.",
-        ),
-    ]
+    json!({ "schema": crate::ledger::SCHEMA, "runs": runs, "rows": records })
 }
 
 /// Every change; loads are columns of their own where rows differ in more than concurrency.

@@ -1,6 +1,5 @@
 //! Parts shared by several views: columns of rows, symbols, the server's view, clients and machine.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hecaton_test_server::Delay;
@@ -11,7 +10,6 @@ use crate::findings::stats::Estimate;
 use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::{ClientRecord, Document, Environment};
-use crate::run::Round;
 use crate::spec::{BASELINE_LOADER, NEWER};
 
 /// The symbols behind a row, and their meaning.
@@ -438,7 +436,6 @@ pub(super) fn of_run(run: &Document, findings: &Findings) -> View {
         date: run.environment.date.clone(),
         facts: facts(run, &trust(run, findings)),
         records: findings.rows.iter().map(|row| json!(row)).collect(),
-        data: data(run, findings),
         ..View::default()
     }
 }
@@ -453,70 +450,6 @@ pub(super) fn machine_words(environment: &Environment) -> String {
         None => String::new(),
     };
     format!("{} · {machine}{server}", environment.hecaton)
-}
-
-/// The fields of a round that the page embeds, each a path in it; latencies would not fit.
-const OF_ROUNDS: [&str; 18] = [
-    "/body_bytes",
-    "/concurrency",
-    "/invocation",
-    "/block",
-    "/order",
-    "/count",
-    "/wall_ns",
-    "/cpu_user_ns",
-    "/cpu_system_ns",
-    "/peak_rss_kib",
-    "/claim/done",
-    "/seen/distinct",
-    "/seen/duplicates",
-    "/seen/foreign",
-    "/seen/connections_opened",
-    "/seen/connections_used",
-    "/seen/peak_in_flight",
-    "/probe/peak_in_flight",
-];
-
-/// The data that the page embeds: the content of `run.json`, with rounds as a table by client, or without them.
-fn data(run: &Document, findings: &Findings) -> Vec<(Value, &'static str)> {
-    let mut data = json!({
-        "schema": run.schema, "command": run.command, "environment": run.environment, "plan": run.plan,
-        "rows": findings.rows, "recommendations": findings.recommendations, "rounds": rounds(&run.rounds),
-    });
-    let whole = (
-        data.clone(),
-        "The rounds are in it as a table; their latencies are in run.json beside this file.",
-    );
-    data["rounds"] = Value::Null;
-    vec![
-        whole,
-        (
-            data,
-            "There were too many rounds to put them here; they are in run.json beside this file.",
-        ),
-    ]
-}
-
-fn rounds(rounds: &[Round]) -> Value {
-    let name = |path: &str| {
-        path[1..]
-            .replace("claim/", "")
-            .replace("seen/", "")
-            .replace('/', "_")
-            .replace("_ns", "_us")
-    };
-    let columns: Vec<String> = OF_ROUNDS.into_iter().map(name).collect();
-    let mut clients: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
-    for round in rounds {
-        let all = json!(round);
-        let value = |path: &str| match all.pointer(path) {
-            Some(value) if path.ends_with("_ns") => value.as_u64().map(|ns| ns / 1000).into(),
-            value => value.cloned().unwrap_or_default(),
-        };
-        let values = OF_ROUNDS.into_iter().map(value).collect();
-        clients.entry(&round.cell.client).or_default().push(values);
-    }
-    json!({ "columns": columns, "clients": clients })
 }
 
 /// The delay of the test server's responses, in words.

@@ -46,8 +46,8 @@ pub struct View {
     pub(crate) records: Vec<Value>,
     /// Written instead of the records where a kind of run has CSV of its own.
     pub(crate) csv: Option<String>,
-    /// The data that the page embeds: the richest that fits, each with words about its omissions.
-    pub(crate) data: Vec<(Value, &'static str)>,
+    /// What machines read where there is no document of a run.
+    pub(crate) json: Value,
 }
 
 #[derive(Debug)]

@@ -272,34 +272,6 @@ fn the_page_is_whole_small_and_alone() {
         page.contains("--seed</span> 18446744073709551615"),
         "the command repeats this very run"
     );
-    let data = embedded(&page);
-    assert_eq!(data["rows"].as_array().unwrap().len(), 96);
-    let rounds = &data["rounds"]["clients"]["typhoeus"];
-    assert_eq!(rounds.as_array().unwrap().len(), 16 * 2 * 6);
-    assert_eq!(
-        data["rounds"]["columns"].as_array().unwrap().len(),
-        rounds[0].as_array().unwrap().len()
-    );
-}
-
-fn embedded(page: &str) -> Value {
-    let (_, rest) = page.split_once("id=\"run\">").expect("the data");
-    serde_json::from_str(rest.split_once("</script>").expect("its end").0).expect("JSON")
-}
-
-#[test]
-fn too_many_rounds_are_left_to_the_document() {
-    let mut run = whole_sweep();
-    let rounds = run.rounds.clone();
-    for block in 1..5 {
-        run.rounds.extend(rounds.iter().cloned().map(|mut round| {
-            round.block += 6 * block;
-            round
-        }));
-    }
-    let page = report::view(&run, &judge(&run.rounds, &ten_ms())).html();
-    assert!(page.len() <= 225_000, "{} bytes", page.len());
-    assert!(embedded(&page)["rounds"].is_null() && page.contains("too many rounds"));
 }
 
 #[test]
@@ -328,14 +300,9 @@ fn nothing_from_outside_becomes_markup() {
     run.environment.date = EVIL.into();
     let page = report::view(&run, &judge(&run.rounds, &ten_ms())).html();
     keep("evil.html", &page);
-    assert_eq!(
-        page.matches("<script").count(),
-        2,
-        "the data, and the page's own"
-    );
-    assert_eq!(page.matches("</script").count(), 2);
+    assert_eq!(page.matches("<script").count(), 1, "the page's own");
+    assert_eq!(page.matches("</script").count(), 1);
     assert!(!page.contains("<img"));
-    assert_eq!(embedded(&page)["command"], EVIL);
 }
 
 #[test]

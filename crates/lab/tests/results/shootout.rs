@@ -5,7 +5,7 @@ use hecaton_lab::report::{self, Style};
 use hecaton_lab::run::{Noise, Start};
 use hecaton_lab::spec::{Approach, Job};
 use hecaton_test_server::Delay;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::synthetic::{Machine, document, judge};
 
@@ -307,16 +307,6 @@ fn the_page_is_whole_small_and_alone() {
     for outside in ["src=", "href=", "@import", "url(", "<link"] {
         assert!(!page.contains(outside), "{outside}");
     }
-    let (_, rest) = page.split_once("id=\"run\">").unwrap();
-    let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
-    assert_eq!(data["rows"].as_array().unwrap().len(), 32);
-    assert_eq!(
-        data["rounds"]["clients"]["client-00"]
-            .as_array()
-            .unwrap()
-            .len(),
-        12
-    );
 }
 
 #[test]
@@ -336,11 +326,7 @@ fn nothing_from_outside_becomes_markup() {
         .pitfall = Some(EVIL.into());
     let findings = judge(&run.rounds, &Delay::None);
     let page = report::view(&run, &findings).html();
-    assert_eq!(
-        page.matches("<script").count(),
-        2,
-        "the data, and the page's own"
-    );
+    assert_eq!(page.matches("<script").count(), 1, "the page's own");
     assert!(!page.contains("<img") && !page.contains("alert(1)</script>"));
     let rows = report::view(&run, &findings).markdown();
     let bars = rows.lines().filter(|line| line.starts_with("| "));
