@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use strsim::levenshtein;
+
 /// Most names that are proposed.
 const MOST: usize = 3;
 
@@ -22,26 +24,10 @@ fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     // A short name may have few wrong letters: otherwise it would be like every other short name.
     let most = (meant.chars().count() / 2).clamp(1, 3);
     let near: BTreeSet<(usize, &str)> = known
-        .map(|candidate| (distance(&candidate.to_lowercase(), &meant), candidate))
+        .map(|candidate| (levenshtein(&candidate.to_lowercase(), &meant), candidate))
         .filter(|(far, candidate)| *far <= most || meant.len() > 2 && candidate.contains(&meant))
         .collect();
     near.into_iter().take(MOST).map(|(_, name)| name).collect()
-}
-
-/// Levenshtein's distance: how many letters one must change.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in right.iter().enumerate() {
-            let substituted = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[right.len()]
 }
 
 #[cfg(test)]
@@ -64,6 +50,6 @@ mod tests {
         ] {
             assert_eq!(did_you_mean(name, known.into_iter()), says, "{name}");
         }
-        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(levenshtein("kitten", "sitting"), 3);
     }
 }
