@@ -53,6 +53,15 @@ pub struct Ranking {
     pub notes: Vec<String>,
 }
 
+impl Ranking {
+    /// Every client: the ranked in their order, then those outside the ranking, then the rejected.
+    pub fn all(&self) -> impl Iterator<Item = &Entry> {
+        [&self.ranked, &self.outside, &self.rejected]
+            .into_iter()
+            .flatten()
+    }
+}
+
 /// Ranks the rows of a run that measured each client once.
 pub fn ranking(
     rounds: &[Round],

@@ -78,12 +78,8 @@ fn recommends(run: &Document) -> bool {
 
 /// The verdict, the share of noisy rounds, then every client: the ranked in their order, the others without a rank.
 fn standings(ranking: &Ranking, unfinished: Option<u64>) -> Value {
-    let all = ranking
-        .ranked
-        .iter()
-        .chain(&ranking.outside)
-        .chain(&ranking.rejected);
-    let clients: Vec<Value> = all.map(|entry| standing(entry, ranking)).collect();
+    let clients = ranking.all().map(|entry| standing(entry, ranking));
+    let clients: Vec<Value> = clients.collect();
     let said = std::iter::once(&ranking.verdict).chain(&ranking.notes);
     let said: Vec<&str> = said.map(String::as_str).collect();
     let verdict = unfinished.is_none().then(|| said.join(" "));

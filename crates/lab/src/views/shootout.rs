@@ -62,9 +62,7 @@ fn summary(run: &Document, ranking: &Ranking) -> Vec<Section> {
 
 /// The sections below: the server's log, rejections, warnings, all figures, and the end of the page.
 fn details(run: &Document, ranking: &Ranking) -> Vec<Section> {
-    let ranked = ranking.ranked.iter();
-    let everyone = ranked.chain(&ranking.outside).chain(&ranking.rejected);
-    let everyone: Vec<&Entry> = everyone.collect();
+    let everyone: Vec<&Entry> = ranking.all().collect();
     let witnessed = |entry: &&Entry| Witnessed::of(named(run, entry), run, [&entry.row]);
     let lines: Vec<Witnessed> = everyone.iter().map(witnessed).collect();
     let mut sections = seen("client", &lines);
@@ -333,11 +331,6 @@ fn bar(run: &Document, languages: &[String], entry: &Entry) -> Bar {
 /// A row of every client with what a shootout adds to it: the ranked in their order, then the baseline loader, then the
 /// rejected.
 fn records(ranking: &Ranking) -> Vec<Value> {
-    let all = ranking
-        .ranked
-        .iter()
-        .chain(&ranking.outside)
-        .chain(&ranking.rejected);
     let one = |entry: &Entry| {
         let mut fields = serde_json::json!(entry.row);
         if let (Some(fields), Value::Object(own)) =
@@ -347,7 +340,7 @@ fn records(ranking: &Ranking) -> Vec<Value> {
         }
         fields
     };
-    all.map(one).collect()
+    ranking.all().map(one).collect()
 }
 
 fn how_to_read(run: &Document) -> String {
