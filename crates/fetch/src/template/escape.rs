@@ -1,6 +1,13 @@
 //! Escapes a value for its context.
 
-use std::fmt::Write;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// Every byte but the unreserved characters of RFC 3986 §2.3.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// The use of a template, which decides how values are escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,25 +53,11 @@ pub(super) fn value(
             text.push_str(value);
         }
         _ if raw => text.push_str(value),
-        Escaping::Url | Escaping::Form => encoded(value, text),
+        Escaping::Url | Escaping::Form => text.extend(utf8_percent_encode(value, RESERVED)),
         Escaping::Json => escaped(value, text),
         Escaping::Text => text.push_str(value),
     }
     Ok(())
-}
-
-/// Percent-encodes every byte but the unreserved characters of RFC 3986 §2.3.
-fn encoded(value: &str, text: &mut String) {
-    for byte in value.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                text.push(byte.into());
-            }
-            byte => {
-                let _ = write!(text, "%{byte:02X}");
-            }
-        }
-    }
 }
 
 fn escaped(value: &str, text: &mut String) {
