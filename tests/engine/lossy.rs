@@ -22,6 +22,8 @@ const DELAYED: u64 = 100;
 const LONGEST_MS: u64 = 20;
 /// No datagram is longer.
 const LONGEST: usize = 65_536;
+/// Only datagrams that are full, or explore the largest size, are longer.
+const LARGE: usize = 1_000;
 
 /// A proxy of UDP, until it is dropped.
 pub struct Lossy {
@@ -40,6 +42,8 @@ struct Course {
     dead: usize,
     /// How many of the next datagrams are lost, whoever sends them.
     to_lose: usize,
+    /// How many of the server's next datagrams are lost that are nearly as large as they may be.
+    large_to_lose: usize,
 }
 
 /// Counts of the datagrams of both directions, by fate.
@@ -85,6 +89,11 @@ impl Lossy {
         self.course.lock().unwrap().to_lose = count;
     }
 
+    /// Loses so many of the server's next datagrams that carry bodies, or explore the largest size.
+    pub fn lose_large(&self, count: usize) {
+        self.course.lock().unwrap().large_to_lose = count;
+    }
+
     /// From now on, this is the server.
     pub fn lead_to(&self, server: SocketAddr) {
         self.course.lock().unwrap().server = server;
@@ -96,6 +105,7 @@ impl Lossy {
             clients: 0,
             dead: 0,
             to_lose: 0,
+            large_to_lose: 0,
         };
         let course = Arc::new(Mutex::new(course));
         let theirs = course.clone();
@@ -215,8 +225,11 @@ async fn to_client(
 impl Way {
     fn pass(&mut self, passing: Passing) {
         let mut course = self.course.lock().unwrap();
-        let is_lost = course.to_lose > 0 || passing.client < course.dead;
+        let is_large = passing.to.is_some() && passing.bytes.len() > LARGE;
+        let large_is_lost = is_large && course.large_to_lose > 0;
+        let is_lost = course.to_lose > 0 || passing.client < course.dead || large_is_lost;
         course.to_lose = course.to_lose.saturating_sub(1);
+        course.large_to_lose -= usize::from(large_is_lost);
         let server = course.server;
         drop(course);
         self.counts.sent += 1;

@@ -99,7 +99,7 @@ fn transport(options: &Http3, exposed: bool) -> TransportConfig {
         .stream_receive_window(WINDOW.into())
         .receive_window((4 * WINDOW).into())
         // Responses go out one after another, as is the default of RFC 9218 (§4.2): half of them are whole before the
-        // last, where taking turns would end all of them together.
+        // last, where taking turns would end all of them together. `prefer` says in which order.
         .send_fairness(false)
         .datagram_receive_buffer_size(None)
         .max_idle_timeout(idle());

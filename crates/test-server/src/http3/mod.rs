@@ -148,6 +148,15 @@ async fn serve(hub: Rc<Hub>, port: Rc<Port>, incoming: Incoming) {
     hub.ledger.borrow_mut().disconnected(&entry);
 }
 
+/// Lets what a stream has to send go before what streams that the client opened later have, as is the default of RFC 9218
+/// (§4.2). Without it, QUIC sends a lost part again behind all responses that wait.
+fn prefer(stream: &Raw) {
+    let stream = stream.borrow();
+    let before = i32::try_from(stream.id().index()).unwrap_or(i32::MAX);
+    // It fails only for a stream that has ended.
+    let _ = stream.set_priority(-before);
+}
+
 impl Streams {
     /// Serves until one side is done; an error of the protocol ends the connection as its end does.
     async fn drive(self: &Rc<Self>) {
@@ -207,6 +216,7 @@ impl Streams {
         let Some(raw) = self.wires.arrived() else {
             return;
         };
+        prefer(&raw);
         let is_processed = !self.gone.get();
         if is_processed {
             self.begun.set(self.begun.get() + 1);
