@@ -29,24 +29,19 @@ HELLO = {
 }
 
 
-TAKEN = contextvars.ContextVar("taken")  # The id and the entry of the request that this thread or task took last.
+TAKEN = contextvars.ContextVar("taken")  # The id of the request that this thread or task took last.
 
 
 class Job(SimpleNamespace):  # The settings of `prepare`.
     def request(self):  # Method, header fields and body of the request that was taken last.
-        if not self.differs:
-            return self.method, self.headers, self.body
-        id, entry = TAKEN.get()
-        method, headers, body = self.method, self.headers, self.body
-        if entry:
-            method, headers, body = entry["method"], entry["fields"], entry["body"]
-        return method, {**headers, self.id_field: f"hecaton-{id}"} if self.id_field else headers, body
+        headers = {**self.headers, self.id_field: f"hecaton-{TAKEN.get()}"} if self.id_field else self.headers
+        return self.method, headers, self.body
 
     def url_of(self, id):  # Takes a request; returns its URL.
         if self.append_id:
             return f"{self.url}{id}"
-        if self.differs:
-            TAKEN.set((id, self.entries[id % len(self.entries)]))
+        if self.id_field:
+            TAKEN.set(id)
         return self.mix[id % len(self.mix)]
 
 
@@ -110,7 +105,7 @@ class Round:  # One `go`.
         }
 
 
-EACH_REQUEST = [*HELLO["knows"], "requests", "id_field"]  # of drivers that call `Job.request` each time
+EACH_REQUEST = [*HELLO["knows"], "id_field"]  # of drivers that call `Job.request` each time
 
 
 def fields(path):  # The header fields of a file, a line each.
@@ -132,17 +127,11 @@ def run(driver_class, **about):  # Replies to commands until `bye`.
                 reply = {**HELLO, "paces": getattr(driver_class, "paces", []), "calls": calls.words(), **about}
             elif command["cmd"] == "prepare":
                 driver = driver and driver.close()
-                optional = {"ca": None, "fields": None, "body": None, "urls": None, "expect": None}
-                optional |= {"requests": None, "id_field": None}
+                optional = dict.fromkeys(["ca", "fields", "body", "urls", "expect", "id_field"])
                 job = Job(**{**optional, **command}, timeout=command["timeout_ms"] / 1000)
                 job.headers = {"Accept": "application/json"} if job.verify == "json" else fields(job.fields)
                 job.body = job.body and open(job.body, "rb").read()
-                job.entries = [json.loads(line) for line in open(job.requests)] if job.requests else [None]
-                job.differs = bool(job.requests or job.id_field)
-                job.mix = open(job.urls).read().splitlines() if job.urls else [] if job.requests else [job.url]
-                for entry in job.entries if job.requests else []:
-                    entry["body"] = entry["body"].encode() if "body" in entry else None
-                    job.mix.append(entry["url"])
+                job.mix = open(job.urls).read().splitlines() if job.urls else [job.url]
                 job.expected = job.expect and [tuple(map(int, span.split("-"))) for span in job.expect.split(",")]
                 driver = driver_class(job)
             elif command["cmd"] == "go":

@@ -11,13 +11,13 @@ class Sessions(workers.Threads):
 
     def sender(self, job):
         session, trust = self.opened(), job.ca or True
-        session.headers.update({} if job.differs else job.headers)
+        session.headers.update({} if job.id_field else job.headers)
         session.trust_env = False  # no proxy of the environment, and no look at it for each request
 
         def send(url):
             method, headers, body = job.request()
             if job.keepalive:
-                own = headers if job.differs else None
+                own = headers if job.id_field else None
                 response = session.request(method, url, data=body, timeout=job.timeout, headers=own, verify=trust)
             else:  # as the quickstart does it: a session for each request
                 response = self.once(method, url, data=body, timeout=job.timeout, headers=headers, verify=trust)

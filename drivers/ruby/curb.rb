@@ -67,5 +67,5 @@ class CurbDriver
 end
 
 Kit.run(CurbDriver, name: "curb", version: Curl::CURB_VERSION, engine: Curl::CURL_LONG_VERSION[/libcurl\S+/],
-  models: ["callbacks"], max_concurrency: 1000, tls: true, verify: Kit::DECODING, knows: Kit::EACH_HEAD,
+  models: ["callbacks"], max_concurrency: 1000, tls: true, verify: Kit::DECODING, knows: Kit::EACH_REQUEST,
   keepalive: [true, false])

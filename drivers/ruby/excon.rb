@@ -29,4 +29,4 @@ Kit.calls(*%w[method body fields timeout gzip raw-url]) do |call|
 end
 
 Kit.run(ExconDriver, name: "excon", version: Excon::VERSION, engine: "pure ruby", models: ["threads"],
-  tls: true, knows: Kit::EACH_HEAD, keepalive: [true, false], max_concurrency: 512)
+  tls: true, knows: Kit::EACH_REQUEST, keepalive: [true, false], max_concurrency: 512)

@@ -36,4 +36,4 @@ end
 
 Kit.run(HttpRbDriver, name: GET ? "http.rb-get" : "http.rb", version: HTTP::VERSION,
   engine: "pure ruby", models: ["threads"],
-  tls: true, knows: Kit::EACH_HEAD, keepalive: GET ? [false] : [true, false], max_concurrency: 512)
+  tls: true, knows: Kit::EACH_REQUEST, keepalive: GET ? [false] : [true, false], max_concurrency: 512)

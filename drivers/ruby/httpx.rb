@@ -23,4 +23,4 @@ class HttpxDriver < Kit::Threads
 end
 
 Kit.run(HttpxDriver, name: "httpx", version: HTTPX::VERSION, engine: "pure ruby", models: ["threads"],
-  tls: true, knows: Kit::EACH_HEAD, keepalive: [true, false], max_concurrency: 512)
+  tls: true, knows: Kit::EACH_REQUEST, keepalive: [true, false], max_concurrency: 512)

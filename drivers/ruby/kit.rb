@@ -10,17 +10,14 @@ module Kit
             cores: 1, verify: %w[tail json none], sends: %w[fields], knows: %w[expect urls],
             methods: %w[GET HEAD POST PUT PATCH DELETE OPTIONS] }.freeze
   DECODING = [*HELLO[:verify], "gzip"].freeze # what a client that decodes says under `verify`
-  # Values of `knows`. The driver takes from the job the method, header fields and body of each request, or only its
-  # header fields.
-  EACH_REQUEST = [*HELLO[:knows], "requests", "id_field"].freeze
-  EACH_HEAD = [*HELLO[:knows], "id_field"].freeze
+  EACH_REQUEST = [*HELLO[:knows], "id_field"].freeze # `knows` of a driver that takes header fields for each request
 
   # The settings of `prepare`.
   Job = Struct.new(:method, :url, :append_id, :concurrency, :keepalive, :verify, :timeout_ms, :ca, :fields, :body,
-    :urls, :expect, :requests, :id_field, :http, keyword_init: true) do
+    :urls, :expect, :id_field, :http, keyword_init: true) do
     def initialize(...) = super.tap { extend(Differing) if differs? }
-    # Whether each request is described by itself.
-    def differs? = !(requests || id_field).nil?
+    # Whether each request has header fields of its own.
+    def differs? = !id_field.nil?
     def timeout = timeout_ms / 1000.0
     def gzip? = verify == "gzip"
     def http2? = http == "2"

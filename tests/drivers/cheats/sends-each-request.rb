@@ -1,5 +1,5 @@
-# Does not cheat: it sends the requests of a file in turn, each with its id. With `gets` it sends a GET for each, and
-# with `first` it gives all the id of the first. With `heads` it sends a HEAD for each, which has no body.
+# Does not cheat: it sends each request with its id. With `first` it gives all the id of the first. With `heads` it
+# sends a HEAD for each, which has no body.
 require_relative "cheat"
 
 class SendsEachRequest < Cheat
@@ -7,10 +7,10 @@ class SendsEachRequest < Cheat
 
   def fetch(url, index)
     socket = @sockets[index] ||= TCPSocket.new(@host, @port)
-    body = ONLY == "gets" ? nil : @job.content
+    body = @job.content
     lines = headers.map { |name, value| "#{name}: #{value}\r\n" }.join
     lines += "Content-Length: #{body.bytesize}\r\n" if body
-    method, path = { "gets" => "GET", "heads" => "HEAD" }.fetch(ONLY, @job.method), url[%r{\Ahttp://[^/]+(.*)}, 1]
+    method, path = ONLY == "heads" ? "HEAD" : @job.method, url[%r{\Ahttp://[^/]+(.*)}, 1]
     socket.write("#{method} #{path} HTTP/1.1\r\nHost: #{@host}:#{@port}\r\n#{lines}\r\n#{body}")
     read_in_time(socket)
   end
@@ -22,6 +22,6 @@ class SendsEachRequest < Cheat
   end
 end
 
-names = { "gets" => "sends-only-gets", "heads" => "sends-heads", "first" => "repeats-an-id" }
+names = { "heads" => "sends-heads", "first" => "repeats-an-id" }
 name = names.fetch(SendsEachRequest::ONLY, "sends-each-request")
 Cheat.run(SendsEachRequest, name, sends: %w[fields body], knows: Kit::EACH_REQUEST)

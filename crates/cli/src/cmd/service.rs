@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use hecaton_lab::spec::{Expected, Extras, Har, Target, Usage};
+use hecaton_lab::spec::{Expected, Extras, Target, Usage};
 
 /// The parts of requests to a user's own server besides method and URL.
 #[derive(Args)]
@@ -59,47 +59,27 @@ impl ServiceArguments {
         }
     }
 
-    /// The target of a URL, or of a file of URLs or requests (`@FILE`). `requests` is the number in a round; without
+    /// The target of a URL, or of a file of URLs (`@FILE`). `requests` is the number in a round; without
     /// it, a round has as many as fill its time.
     ///
     /// # Errors
     /// When the URL or an option is wrong, or a file cannot be read.
     pub fn target(&self, method: Option<&str>, url: &str, requests: Option<u64>) -> Result<Target> {
-        let named = method;
         let body = self.data.as_deref().map(content).transpose()?;
         let usual = if body.is_some() { "POST" } else { "GET" };
         let mut extras = Extras::new(&self.headers, body, self.ca.clone())?;
         extras.expect = self.expect.clone();
         extras.id_field = self.id_field()?;
         (extras.access_log, extras.server_pid) = (self.access_log.clone(), self.server_pid);
-        let (mut method, mut url) = (method.unwrap_or(usual).to_owned(), url.to_owned());
+        let mut url = url.to_owned();
         if let Some(path) = url.clone().strip_prefix('@') {
             let text = std::fs::read_to_string(path)
-                .with_context(|| format!("cannot read {path}, the file of URLs or requests"))?;
-            match Har::is_one(&text) {
-                true => {
-                    self.refuse_beside_a_har(named)?;
-                    (method, url) = extras.har(&text)?;
-                }
-                false => url = extras.mix(&text)?,
-            }
+                .with_context(|| format!("cannot read {path}, the file of URLs"))?;
+            url = extras.mix(&text)?;
         }
         let owned = self.i_own_this_host;
-        Ok(Target::foreign(&method, &url, requests, extras, owned)?)
-    }
-
-    /// The requests of a HAR file have methods and bodies of their own.
-    fn refuse_beside_a_har(&self, method: Option<&str>) -> Result<(), Usage> {
-        let given = [
-            ("--data", self.data.is_some()),
-            ("a method", method.is_some()),
-        ];
-        match given.iter().find(|(_, given)| *given) {
-            Some((what, _)) => Err(Usage(format!(
-                "the requests of a HAR file have methods and bodies of their own; leave {what} out"
-            ))),
-            None => Ok(()),
-        }
+        let method = method.unwrap_or(usual);
+        Ok(Target::foreign(method, &url, requests, extras, owned)?)
     }
 
     /// The header field with the id of each request; none without an access log.

@@ -3,19 +3,11 @@
 use crate::support::{root, run};
 use std::process::{Command, Stdio};
 
-/// Lines, and words of the sentence that each is refused with. `HAR`, `LOG` and `LIST` are files; nothing listens at `URL`.
-const REFUSED: [(&str, &str); 23] = [
+/// Lines, and words of the sentence that each is refused with. `LOG` and `LIST` are files; nothing listens at `URL`.
+const REFUSED: [(&str, &str); 21] = [
     (
         "sweep URL 10 1 -c 2 --client curb-easy --access-log LOG",
         "curb-easy cannot give each request an id",
-    ),
-    (
-        "sweep HAR 10 1 -c 2 --client excon",
-        "excon cannot send the requests of a HAR",
-    ),
-    (
-        "sweep POST HAR 10 1 -c 2 --client net-http",
-        "leave a method out",
     ),
     (
         "sweep POST URL 10 1 -c 2 --client excon --data x",
@@ -76,12 +68,6 @@ const REFUSED: [(&str, &str); 23] = [
 fn what_cannot_be_is_refused_where_nothing_is_installed() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    let entry = r#"{"request":{"method":"GET","url":"http://127.0.0.1:9/","headers":[]}}"#;
-    std::fs::write(
-        path("x.har"),
-        format!(r#"{{"log":{{"entries":[{entry}]}}}}"#),
-    )
-    .unwrap();
     std::fs::write(path("x.log"), "").unwrap();
     std::fs::write(path("x.txt"), "http://127.0.0.1:9/\n").unwrap();
     let mut wrong = Vec::new();
@@ -97,7 +83,6 @@ fn what_cannot_be_is_refused_where_nothing_is_installed() {
             .env("PATH", folder.path());
         for word in line.split(' ') {
             command.arg(match word {
-                "HAR" => format!("@{}", path("x.har")),
                 "LOG" => path("x.log"),
                 "LIST" => path("x.txt"),
                 "URL" => "http://127.0.0.1:9/".to_owned(),

@@ -417,7 +417,6 @@ fn required(sweep: &Sweep, name: &str) -> Vec<Skill> {
             (Skill::Fields, !extras.fields.is_empty()),
             (Skill::Body, extras.body.is_some()),
             (Skill::Expect, extras.expect.is_some()),
-            (Skill::Requests, extras.requests_in_turn.is_some()),
             (Skill::IdField, extras.id_field.is_some()),
             (Skill::Urls, extras.urls.is_some()),
         ]);
@@ -472,14 +471,12 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
     if let Some(skill) = required(sweep, name).into_iter().find(lacks) {
         return Some(format!("{name} {}", skill.refusal()));
     }
-    let Target::Foreign { method, extras, .. } = &sweep.target else {
-        return None;
-    };
-    let methods = extras.methods.iter().chain([method]);
-    if let Some(method) = methods.into_iter().find(|own| !hello.methods.contains(own)) {
-        return Some(format!("{name} does not send {method}"));
+    match &sweep.target {
+        Target::Foreign { method, .. } if !hello.methods.contains(method) => {
+            Some(format!("{name} does not send {method}"))
+        }
+        _ => None,
     }
-    None
 }
 
 #[cfg(test)]

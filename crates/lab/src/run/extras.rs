@@ -24,8 +24,6 @@ pub struct Files {
     pub ca: Option<PathBuf>,
     /// URLs that take turns, a line each.
     pub urls: Option<PathBuf>,
-    /// Requests that take turns, a JSON object a line.
-    pub requests: Option<PathBuf>,
 }
 
 impl Files {
@@ -54,7 +52,6 @@ impl Files {
         Ok(Files {
             fields: text(&extras.fields)?,
             urls: text(&extras.mix)?,
-            requests: text(&extras.har)?,
             body: extras.body.as_deref().map(write).transpose()?,
             ca: extras.ca.as_ref().map(copy).transpose()?,
             _folder: Some(scratch),

@@ -156,13 +156,6 @@ impl Service {
 
 /// The method and the path of each request that takes turns.
 fn turns(method: &str, url: &str, extras: &Extras) -> Vec<Option<(String, String)>> {
-    if !extras.har.is_empty() {
-        let of_line = |line: &str| {
-            let entry: serde_json::Value = serde_json::from_str(line).ok()?;
-            turn(entry["method"].as_str()?, entry["url"].as_str()?)
-        };
-        return extras.har.lines().map(of_line).collect();
-    }
     let urls = match extras.mix.is_empty() {
         true => url,
         false => &extras.mix,

@@ -59,7 +59,7 @@ pub struct Hello {
     /// Optional parts of its requests: `fields` and `body`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sends: Vec<String>,
-    /// Optional keys of `prepare`: `expect`, `urls`, `requests`, `id_field`.
+    /// Optional keys of `prepare`: `expect`, `urls`, `id_field`.
     #[serde(default)]
     pub knows: Vec<String>,
     /// How else than in the closed loop it can send requests: `rate`.
@@ -133,9 +133,6 @@ pub struct Prepare {
     pub fields: Option<PathBuf>,
     /// A file with the body of every request; none where they have none. Only for drivers that say they send it.
     pub body: Option<PathBuf>,
-    /// A file with the requests that take turns, a JSON object a line; none where all are alike. Only for drivers that
-    /// say they know it.
-    pub requests: Option<PathBuf>,
     /// A header field that each request has, with its id behind `hecaton-`; none where requests have none. Only for
     /// drivers that say they know it.
     pub id_field: Option<String>,
@@ -324,7 +321,6 @@ mod tests {
             ca: None,
             fields: None,
             body: None,
-            requests: None,
             id_field: None,
             urls: None,
             expect: None,

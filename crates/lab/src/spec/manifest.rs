@@ -118,8 +118,6 @@ pub enum Skill {
     Body,
     /// To accept another status than 200 to 299.
     Expect,
-    /// To send several requests in turn, each with its own method, fields and body.
-    Requests,
     /// To give each request an id.
     IdField,
     /// To send to several URLs in turn.
@@ -130,11 +128,10 @@ pub enum Skill {
 
 impl Skill {
     /// All of them.
-    pub const ALL: [Skill; 7] = [
+    pub const ALL: [Skill; 6] = [
         Skill::Fields,
         Skill::Body,
         Skill::Expect,
-        Skill::Requests,
         Skill::IdField,
         Skill::Urls,
         Skill::Rate,
@@ -146,7 +143,6 @@ impl Skill {
             Skill::Fields => "does not send header fields of yours",
             Skill::Body => "does not send a body",
             Skill::Expect => "does not support `--expect`; its driver counts 200 to 299",
-            Skill::Requests => "cannot send the requests of a HAR file",
             Skill::IdField => "cannot give each request an id, which --access-log needs",
             Skill::Urls => "sends to one URL, and not to several in turn",
             Skill::Rate => {

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
-use super::har::{Har, is_field};
 use super::{Expected, Usage};
 
 /// The server under the clients.
@@ -45,12 +44,9 @@ pub struct Extras {
     /// How many URLs take turns; absent where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub urls: Option<u64>,
-    /// How many requests of a HAR file take turns; absent where there is none.
+    /// How many requests of a file took turns. Only older runs have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_in_turn: Option<u64>,
-    /// How many requests of the HAR file go to other origins, and took no part; absent for none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub other_origins: Option<u64>,
     /// The header field with the id of each request, where the service's access log was read; absent where it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id_field: Option<String>,
@@ -60,12 +56,6 @@ pub struct Extras {
     /// The URLs that take turns, a line each; empty where there is one.
     #[serde(skip)]
     pub mix: String,
-    /// The requests of a HAR file that take turns, a line each; empty where there is none.
-    #[serde(skip)]
-    pub har: String,
-    /// Their methods, each once.
-    #[serde(skip)]
-    pub methods: Vec<String>,
     /// The service's access log.
     #[serde(skip)]
     pub access_log: Option<PathBuf>,
@@ -113,32 +103,6 @@ impl Extras {
             ca,
             ..Extras::default()
         })
-    }
-
-    /// Lets the requests of a HAR file take turns, with the header fields that were given in place of their own.
-    /// Returns the method and the URL of the first.
-    ///
-    /// # Errors
-    /// [`Usage`] when it is no HAR, or has no request that can be sent.
-    pub fn har(&mut self, text: &str) -> Result<(String, String), Usage> {
-        let mut har = Har::read(text)?;
-        let given = self.fields.lines().filter_map(|line| line.split_once(": "));
-        har.add(
-            &given
-                .map(|(name, value)| (name.into(), value.into()))
-                .collect(),
-        );
-        let first = har.requests[0].clone();
-        self.requests_in_turn = Some(har.requests.len() as u64);
-        self.other_origins = Some(har.others).filter(|others| *others > 0);
-        self.methods = har.methods().into_iter().collect();
-        (self.har, self.fields) = (har.lines(), String::new());
-        Ok((first.method, first.url))
-    }
-
-    /// How many different requests take turns.
-    pub fn in_turn(&self) -> u64 {
-        self.requests_in_turn.or(self.urls).unwrap_or(1)
     }
 
     /// Lets the URLs of a text take turns, a line each; empty lines and those that begin with `#` are none. Returns the
@@ -232,6 +196,13 @@ impl Target {
     pub fn is_test_server(&self) -> bool {
         matches!(self, Target::TestServer)
     }
+}
+
+/// Whether this is the name and the value of a header field.
+fn is_field(name: &str, value: &str) -> bool {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    let is_text = |byte: u8| byte == b'\t' || (b' '..=b'~').contains(&byte);
+    !name.is_empty() && name.bytes().all(is_token) && value.bytes().all(is_text)
 }
 
 fn absolute(url: &str) -> Result<Url, Usage> {
@@ -338,6 +309,16 @@ mod tests {
                 "{wrong}"
             );
         }
+    }
+
+    #[test]
+    fn the_target_of_an_older_run_whose_requests_took_turns_is_read() {
+        let target = r#"{ "kind": "foreign", "method": "GET", "url": "http://localhost/", "requests": 9,
+            "headers": [], "requests_in_turn": 3, "other_origins": 1 }"#;
+        let Target::Foreign { extras, .. } = serde_json::from_str(target).unwrap() else {
+            panic!("another target");
+        };
+        assert_eq!(extras.requests_in_turn, Some(3));
     }
 
     #[test]

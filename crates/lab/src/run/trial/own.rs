@@ -75,7 +75,7 @@ impl<'a> Runner<'a> {
     /// Requests to one's own service of which each is different, as far as they are tried.
     fn tried_in_turn(&self) -> u64 {
         match &self.sweep.target {
-            Target::Foreign { extras, .. } => extras.in_turn().min(MOST_TRIED),
+            Target::Foreign { extras, .. } => extras.urls.unwrap_or(1).min(MOST_TRIED),
             Target::TestServer => 1,
         }
     }

@@ -63,7 +63,6 @@ impl Runner<'_> {
             ca,
             fields: self.files.fields.clone(),
             body: self.files.body.clone(),
-            requests: self.files.requests.clone(),
             id_field: extras.and_then(|extras| extras.id_field.clone()),
             urls: self.files.urls.clone(),
             expect: extras.and_then(|extras| extras.expect.as_ref().map(Expected::ranges)),

@@ -210,11 +210,7 @@ fn job(run: &Document) -> String {
         (Some(method), Some(url)) => {
             let others = match (target["urls"].as_u64(), target["requests_in_turn"].as_u64()) {
                 (Some(urls), _) => format!(" and {} more in turn", plural(urls - 1, "URL")),
-                (_, Some(all)) => format!(
-                    " and {} more in turn{}",
-                    plural(all - 1, "request"),
-                    elsewhere(&target)
-                ),
+                (_, Some(all)) => format!(" and {} more in turn", plural(all - 1, "request")),
                 _ => String::new(),
             };
             let expect = match target["expect"].as_str() {
@@ -237,14 +233,6 @@ fn job(run: &Document) -> String {
             let delay = delay_words(&run.plan.delay);
             format!("GET from the lab's own server ({delay}){verified}")
         }
-    }
-}
-
-/// Requests of a HAR file that took no part.
-fn elsewhere(target: &serde_json::Value) -> String {
-    match target["other_origins"].as_u64() {
-        Some(others) => format!(" ({} of other origins left out)", count(others)),
-        None => String::new(),
     }
 }
 

@@ -25,7 +25,6 @@ pub(super) fn to(url: String, append_id: bool, verify: Verify) -> Prepare {
         ca: None,
         fields: None,
         body: None,
-        requests: None,
         id_field: None,
         urls: None,
         expect: None,

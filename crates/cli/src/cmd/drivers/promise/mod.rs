@@ -18,7 +18,7 @@ use hecaton_lab::run::Verify;
 pub use check::Check;
 
 use call::{makes_a_call, refuses_unknown_words};
-use each_request::{gives_ids, takes_turns};
+use each_request::gives_ids;
 use failure::{
     counts_refusals, counts_statuses, keeps_its_time_limit, refuses_to_verify,
     refuses_unknown_commands,
@@ -42,7 +42,7 @@ const MAKES_A_CALL: Promise = (
 );
 
 /// Every promise, in the order in which they are tried.
-pub const PROMISES: [Promise; 24] = [
+pub const PROMISES: [Promise; 23] = [
     ("says hello", |check| check.with_process(|_| Ok(()))),
     (
         "refuses an unknown command with `unsupported`",
@@ -85,10 +85,6 @@ pub const PROMISES: [Promise; 24] = [
     ("decodes gzip, if it says that it can", |check| {
         verifies(check, Verify::Gzip)
     }),
-    (
-        "sends the requests of a file in turn, if it says that it knows `requests`",
-        takes_turns,
-    ),
     (
         "gives each request its id, if it says that it knows `id_field`",
         gives_ids,
