@@ -67,13 +67,14 @@ pub struct Aborted<T> {
 /// A queue with room for this many requests or fewer keeps its memory. A batch that is refilled then allocates nothing.
 const ROOM_KEPT: usize = 1024;
 
-/// Gives back memory that a queue does not need after one of its values was taken. A long queue would hold it otherwise
-/// until the last of its requests has ended.
-fn give_room_back<V>(queue: &mut VecDeque<V>) {
+/// Takes the first value of a queue, and gives back memory that the queue does not need. A long queue would hold it
+/// otherwise until the last of its requests has ended.
+fn take_first<V>(queue: &mut VecDeque<V>) -> Option<V> {
     let room = queue.capacity();
     if room > ROOM_KEPT && queue.len() < room / 4 {
         queue.shrink_to(room / 2);
     }
+    queue.pop_front()
 }
 
 /// How many free slots of 1 KiB a batch holds: about as many requests as end in one turn of a usual batch.
@@ -390,10 +391,7 @@ impl<T> Queue<T> {
     /// The next request to start, with its origin if the scheduler must learn of its end.
     fn next(&mut self) -> Option<(Queued<T>, Option<Arc<Origin>>)> {
         match self {
-            Queue::Plain(waiting) => {
-                give_room_back(waiting);
-                Some((waiting.pop_front()?, None))
-            }
+            Queue::Plain(waiting) => Some((take_first(waiting)?, None)),
             Queue::Limited(limited) => {
                 let (origin, queued) = limited.scheduler.next(Instant::now())?;
                 Some((queued, Some(origin)))
@@ -470,8 +468,7 @@ mod tests {
         let all = 100 * ROOM_KEPT;
         let mut queue: VecDeque<usize> = (0..all).collect();
         for next in 0..all {
-            assert_eq!(queue.pop_front(), Some(next));
-            give_room_back(&mut queue);
+            assert_eq!(take_first(&mut queue), Some(next));
             assert!(queue.capacity() <= ROOM_KEPT.max(4 * queue.len() + 4));
         }
         assert!(queue.capacity() <= ROOM_KEPT);

@@ -109,10 +109,7 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
                 queue.is_ready = false;
             }
             let value = match queue.may_start(self.per_origin) {
-                true => {
-                    super::give_room_back(&mut queue.waiting);
-                    queue.waiting.pop_front()
-                }
+                true => super::take_first(&mut queue.waiting),
                 false => None,
             };
             if value.is_some() {
