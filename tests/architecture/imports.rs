@@ -38,7 +38,8 @@ pub fn graph(root: &Path) -> Graph {
         .collect()
 }
 
-fn sources(folder: &Path) -> Vec<PathBuf> {
+/// The source files in a folder, without their tests.
+pub fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
     paths

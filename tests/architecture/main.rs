@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::imports::{Graph, code, graph, modules};
+use crate::imports::{Graph, code, graph, modules, sources};
 
 /// A crate of the workspace, and what it promises of its files.
 struct Crate {
@@ -232,5 +232,32 @@ fn every_crate_links_only_those_that_it_may() {
         };
         assert_eq!(linked(false), words(it.links), "{}", it.folder);
         assert_eq!(linked(true), words(it.tests_link), "{}", it.folder);
+    }
+}
+
+/// An installed command has no folder `docs`: its messages name a page by its title, or another command.
+#[test]
+fn messages_name_no_file_of_the_documentation() {
+    let commands = CRATES.iter().filter(|it| it.folder != "crates/hecaton");
+    let files: Vec<_> = commands
+        .flat_map(|it| sources(&it.path().join("src")))
+        .collect();
+    assert!(files.len() > 200, "{files:?}");
+    for file in files {
+        let source = fs::read_to_string(&file).unwrap();
+        let mut lines = code(&source).lines().map(str::to_owned).collect::<Vec<_>>();
+        if file.components().any(|part| part.as_os_str() == "cmd") {
+            // The help of an option.
+            lines.extend(
+                source
+                    .lines()
+                    .filter(|it| it.trim_start().starts_with("///"))
+                    .map(str::to_owned),
+            );
+        }
+        let names = lines
+            .iter()
+            .find(|line| line.contains("docs/") && line.contains(".md"));
+        assert_eq!(names, None, "{}", file.display());
     }
 }

@@ -315,18 +315,18 @@ impl Process {
         };
         match process.driver()?.make(&with_unknown_word())? {
             Reported::Unsupported { what } if what == "call" => bail!(
-                "{} cannot be audited: its driver has no command `call`; docs/driver-protocol.md says how to add it",
+                "{} cannot be audited: its driver has no command `call`; the page \"The driver protocol\" of the documentation says how to add it",
                 manifest.client
             ),
             Reported::Unsupported { .. } if process.says_no_words => bail!(
                 "{} cannot be audited: its driver's `hello` has no `calls`, the words that `needs` of a call may have; \
-                 docs/driver-protocol.md lists them",
+                 the page \"The driver protocol\" of the documentation lists them",
                 manifest.client
             ),
             Reported::Unsupported { .. } => Ok(process),
             reported => bail!(
                 "{} cannot be audited: its driver does not refuse a word of `needs` that nobody knows, and reports {reported}; \
-                 docs/driver-protocol.md says how it refuses one",
+                 the page \"The driver protocol\" of the documentation says how it refuses one",
                 manifest.client
             ),
         }

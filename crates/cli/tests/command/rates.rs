@@ -129,7 +129,7 @@ fn a_check_finds_who_ignores_a_rate_and_who_waits_for_responses() {
         ),
     ] {
         let ending = run(hecaton("cheats").args(["drivers", "check", client]));
-        ending.assert(1, &["docs/driver-protocol.md"]);
+        ending.assert(1, &["The driver protocol"]);
         assert!(ending.stdout.contains(words), "{}", ending.stdout);
     }
 }

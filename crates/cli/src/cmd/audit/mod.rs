@@ -82,7 +82,7 @@ pub struct Arguments {
     /// With `compare`: fail if a verdict is worse.
     #[arg(long)]
     fail_if_worse: bool,
-    /// The fault of the test client `sinner`, as in follows-for-ever. docs/audit-cases.md lists them.
+    /// The fault of the test client `sinner`, as in follows-for-ever. `explain CASE` names the sin of a case.
     #[arg(long, value_name = "SIN")]
     sin: Option<String>,
 }
@@ -159,6 +159,7 @@ fn audit(
 ) -> Result<()> {
     let drivers = super::catalogue(drivers)?;
     let subjects = Subjects::of(arguments, &drivers, catalogue)?;
+    check_trusted(&arguments.trust, &subjects.names())?;
     let expected = expected::read(arguments, &subjects, catalogue, cases)?;
     check_places(arguments)?;
     let mut audited = audit_all(arguments, subjects, cases)?;
@@ -185,6 +186,17 @@ fn audit(
     }
     differences?;
     expected::say_that_all_is_expected(arguments, &expected)
+}
+
+/// Refuses to trust a client that is not audited.
+fn check_trusted(trusted: &[String], audited: &[&str]) -> Result<()> {
+    let stranger = |name: &&String| !audited.contains(&name.as_str());
+    match trusted.iter().find(stranger) {
+        Some(name) => wrong(&format!(
+            "--trust {name}: no client of that name is audited; name one that is"
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Refuses places that cannot be written, before anything is audited.
@@ -329,7 +341,7 @@ fn own_client(name: &str, arguments: &Arguments, cases: &Catalogue) -> Result<Cl
         (_, Some(sin)) => {
             let guess = did_you_mean(sin, cases.all().iter().map(|case| &*case.sin));
             wrong(&format!(
-                "there is no sin `{sin}`{guess} docs/audit-cases.md lists them"
+                "there is no sin `{sin}`{guess} `hecaton audit explain CASE` names the sin of a case"
             ))
         }
         (_, None) => wrong("say which sin, as in `hecaton audit sinner --sin follows-for-ever`"),

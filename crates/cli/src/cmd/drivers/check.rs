@@ -41,7 +41,7 @@ fn check_alone(manifest: &Manifest, how: &How<'_>) -> Result<()> {
     match check_one(manifest, &version, how, &stop::on_request()?)? {
         0 => Ok(()),
         failed => bail!(
-            "{} failed; docs/driver-protocol.md says what a driver must do",
+            "{} failed; the page \"The driver protocol\" of the documentation says what a driver must do",
             plural(failed, "check")
         ),
     }

@@ -54,7 +54,7 @@ pub fn check_each(manifests: &[&Manifest], how: &How<'_>) -> Result<()> {
     match failed.len() {
         0 => Ok(()),
         drivers => bail!(
-            "{drivers} of {} drivers failed: {}; docs/driver-protocol.md says what a driver must do",
+            "{drivers} of {} drivers failed: {}; the page \"The driver protocol\" of the documentation says what a driver must do",
             manifests.len(),
             failed.join(", ")
         ),
