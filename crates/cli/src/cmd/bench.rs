@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use hecaton_lab::findings::judge_goal;
-use hecaton_lab::ledger::SCHEMA;
+use hecaton_lab::ledger::{Folder, SCHEMA};
 use hecaton_lab::measure::{self, Measured};
 use hecaton_lab::plan::{estimate, trials};
 use hecaton_lab::report::{self, BenchDocument, JudgedGoal, PartDocument};
@@ -87,6 +87,7 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
         left_out: Vec::new(),
     };
     let sweeps = bench.sweeps(&parts)?;
+    Folder::make(&bench.out)?;
     let planned = sweeps.iter().map(|(_, sweep)| trials(sweep).len() as u64);
     bench.progress = Progress::new(planned.sum(), arguments.common.quiet);
     bench.progress.say(&format!(

@@ -17,6 +17,7 @@ mod logged;
 mod measure;
 mod mix;
 mod own_driver;
+mod places;
 mod rates;
 mod refusals;
 mod remote;

@@ -117,12 +117,12 @@ fn plan_new(folder: Folder, job: Job) -> Result<Started> {
 }
 
 fn refuse_file(folder: &Folder) -> Result<()> {
-    match folder.path().is_file() {
-        true => Err(Error::usage(format!(
+    match folder.path().ancestors().find(|path| path.is_file()) {
+        Some(file) => Err(Error::usage(format!(
             "{} is a file: name a folder for the results, or one that is not there yet",
-            folder.path().display()
+            file.display()
         ))),
-        false => Ok(()),
+        None => Ok(()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The folder of one run: rounds are appended as they come, so a crash keeps what was measured.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -42,6 +42,13 @@ pub struct Folder {
     kept: usize,
 }
 
+fn unwritable(path: &Path, error: &io::Error) -> Usage {
+    let shown = path.display();
+    Usage(format!(
+        "cannot write the report to {shown} ({error}); choose another place with --out"
+    ))
+}
+
 impl Folder {
     /// `chosen`, or `hecaton-report/<UTC time>-<verb>` below the current directory; makes nothing.
     pub fn path_for(chosen: Option<&Path>, verb: &str) -> PathBuf {
@@ -60,12 +67,7 @@ impl Folder {
     /// [`Usage`] with the path when it cannot be written.
     pub fn create(chosen: Option<&Path>, verb: &str) -> Result<Folder> {
         let path = Folder::path_for(chosen, verb);
-        let problem = |error| {
-            let shown = path.display();
-            Usage(format!(
-                "cannot write the report to {shown} ({error}); choose another place with --out"
-            ))
-        };
+        let problem = |error| unwritable(&path, &error);
         std::fs::create_dir_all(path.join("drivers")).map_err(problem)?;
         let rounds = File::create(path.join(ROUNDS)).map_err(problem)?;
         Ok(Folder {
@@ -73,6 +75,18 @@ impl Folder {
             rounds,
             kept: 0,
         })
+    }
+
+    /// Makes a folder that other folders are to be in.
+    ///
+    /// # Errors
+    /// [`Usage`] with the path when nothing can be written there.
+    pub fn make(path: &Path) -> Result<()> {
+        let problem = |error| unwritable(path, &error);
+        std::fs::create_dir_all(path).map_err(problem)?;
+        let probe = path.join(format!(".{}", std::process::id()));
+        File::create(&probe).map_err(problem)?;
+        Ok(std::fs::remove_file(probe)?)
     }
 
     /// Where it is.
