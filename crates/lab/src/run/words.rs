@@ -37,8 +37,9 @@ pub fn harmless(value: Value) -> Value {
 
 /// The line of an error output that says why its program ended; none of an empty one.
 ///
-/// Python writes its error last, Ruby first, and Node in the midst: it is the last line that names an error, and else
-/// the last line. Lines of a stack are indented, and headings end in a colon; both say where, and not what.
+/// Python writes its error below the frames of its last traceback, Ruby first, and Node in the midst: it is the last
+/// line that names an error, and else the last line. Lines of a stack are indented, and headings end in a colon; both
+/// say where, and not what.
 pub fn cause(said: &str) -> Option<String> {
     let mut lines = said.lines().filter(|line| !line.trim().is_empty());
     let is_text = |line: &&str| !line.starts_with(char::is_whitespace) && !line.ends_with(':');
@@ -48,7 +49,13 @@ pub fn cause(said: &str) -> Option<String> {
         words.iter().any(|word| line.contains(word))
     };
     let mut texts = lines.clone().filter(is_text);
-    let named = texts.clone().rfind(names_error);
+    let traceback = said.rfind("Traceback (most recent call last):\n");
+    let raised = traceback.and_then(|at| {
+        said[at..]
+            .lines()
+            .find(|line| is_text(line) && !line.is_empty())
+    });
+    let named = raised.or_else(|| texts.clone().rfind(names_error));
     let told = named.or(texts.next_back()).or(lines.next_back());
     told.map(|told| line(told.trim()))
 }
@@ -86,6 +93,11 @@ mod tests {
                 "<internal:require>:86:in `require': cannot load such file -- nothing (LoadError)",
             ),
             (node, "Error: Cannot find module 'nothing'"),
+            (
+                "error: before\nTraceback (most recent call last):\n  File \"x.py\", line 1\n\
+                 StopIteration: no more\nerror: after\n",
+                "StopIteration: no more",
+            ),
             ("first\nout of luck\n\n", "out of luck"),
             ("  only a \u{1b}[2Jstack\n", "only a \u{fffd}[2Jstack"),
         ] {
