@@ -42,6 +42,13 @@ fn a_number_without_a_unit_is_no_time() {
     }
 }
 
+/// Not when a job that is watched has ended.
+#[test]
+fn a_limit_of_a_status_is_read_before_the_job() {
+    let line = ["fetch", "status", "nowhere", "--fail-if", "x"];
+    refused(&line, &["the expression \"x\" cannot be read"]);
+}
+
 #[test]
 fn clients_that_are_not_there() {
     for command in ["sweep", "shootout", "compare honest", "drivers check"] {

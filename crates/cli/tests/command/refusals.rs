@@ -4,7 +4,7 @@ use crate::support::{root, run};
 use std::process::{Command, Stdio};
 
 /// Lines, and words of the sentence that each is refused with. `LOG` and `LIST` are files; nothing listens at `URL`.
-const REFUSED: [(&str, &str); 21] = [
+const REFUSED: [(&str, &str); 28] = [
     (
         "sweep URL 10 1 -c 2 --client curb-easy --access-log LOG",
         "curb-easy cannot give each request an id",
@@ -47,6 +47,22 @@ const REFUSED: [(&str, &str); 21] = [
     ("compare net-http nobody", "nobody"),
     ("audit nobody", "nobody"),
     (
+        "audit saint --trust nobody",
+        "--trust nobody: no client of that name is audited",
+    ),
+    (
+        "audit sinner --sin none",
+        "there is no sin `none`; `hecaton audit explain CASE` names the sin of a case",
+    ),
+    ("sweep --memory 20m", "`20m` cannot be a size"),
+    ("fetch LIST --max-body 1.5G", "\"1.5G\" cannot be a size"),
+    ("fetch LIST --read-timeout 0", "read_timeout is 0"),
+    ("fetch LIST --retry-status 0", "retry_statuses has 0"),
+    (
+        "fetch LIST --keep-header ETag:",
+        "\"ETag:\" is not the name",
+    ),
+    (
         "fetch LIST --proxy http://u:pw@127.0.0.1:9",
         "give proxy as env:NAME",
     ),
@@ -60,7 +76,7 @@ const REFUSED: [(&str, &str); 21] = [
         "fetch LIST --name url-path",
         "name is for files: give --keep-body files",
     ),
-    ("fetch LIST --stop-after 2", "write 2h or 10GB"),
+    ("fetch LIST --stop-after 2", "such as 2h or 10GB"),
     ("fetch NOTHING", "there is no such file"),
 ];
 

@@ -44,8 +44,9 @@ fn the_name_of_a_list_does_not_command_a_terminal() {
         add.arg(world.out())
             .arg(world.path("no\u{1b}[2J\u{9b}such.txt")),
     );
-    assert_ne!(added.status, Some(0));
-    assert!(added.stderr.contains("such.txt"), "{:?}", added.stderr);
+    assert_eq!(added.status, Some(2));
+    let missing = "such.txt: there is no such file";
+    assert!(added.stderr.contains(missing), "{:?}", added.stderr);
     assert!(
         !added.stderr.contains(['\u{1b}', '\u{9b}']),
         "{:?}",

@@ -141,13 +141,16 @@ fn is_shared(address: Ipv4Addr) -> bool {
 
 /// By the parser that browsers' URLs are read with: IDNA, and addresses in all their forms.
 fn slow(text: &str) -> Result<String, NoHost> {
+    let bare = || NoHost("not a URL: it does not begin with https:// or http://".into());
     let url = Url::parse(text).map_err(|error| match error {
-        ParseError::RelativeUrlWithoutBase => {
-            NoHost("not a URL: it does not begin with https:// or http://".into())
-        }
+        ParseError::RelativeUrlWithoutBase => bare(),
         error => NoHost(format!("not a URL: {error}")),
     })?;
     if !matches!(url.scheme(), "http" | "https") {
+        // `localhost:3000` is a host with a port to whoever writes it.
+        if !url.has_host() {
+            return Err(bare());
+        }
         let scheme = url.scheme();
         return Err(NoHost(format!(
             "has the scheme {scheme:?}: use http or https"

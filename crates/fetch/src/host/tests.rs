@@ -55,6 +55,10 @@ fn what_names_no_host_says_so() {
         // Browsers take a third slash for a mistake.
         assert!(found.is_err() || url == "http:///a", "{url}: {found:?}");
     }
+    for url in ["example.com", "localhost:3000/x"] {
+        let why = Host::of(url).unwrap_err().0;
+        assert!(why.contains("does not begin with https://"), "{url}: {why}");
+    }
 }
 
 #[test]

@@ -40,7 +40,9 @@ pub fn bytes<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     let read = read.filter(|bytes| *bytes > 0);
     read.and_then(|bytes| T::try_from(bytes).ok())
         .ok_or_else(|| {
-            format!("{text:?} is not a number of bytes above 0: write 500k, 20M or 64KiB")
+            format!(
+                "{text:?} cannot be a size: write a whole number above 0 and below 16 EiB, such as 500k, 20M or 64KiB"
+            )
         })
 }
 

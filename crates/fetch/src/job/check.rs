@@ -42,12 +42,15 @@ impl Job {
         check_hosts(&self.hosts)?;
         check_proxies(&self.network.proxy)?;
         check_sizes(self)?;
+        check_responses(self)?;
         let network = &self.network;
         for (name, time) in [
-            ("timeout", network.timeout),
-            ("connect_timeout", network.connect_timeout),
+            ("timeout", Some(network.timeout)),
+            ("connect_timeout", Some(network.connect_timeout)),
+            ("first_byte_timeout", network.first_byte_timeout),
+            ("read_timeout", network.read_timeout),
         ] {
-            if time.is_zero() {
+            if time.is_some_and(|time| time.is_zero()) {
                 return Err(Error::usage(format!(
                     "{name} is 0, which fails every request: use a second or more"
                 )));
@@ -67,6 +70,24 @@ fn check_sizes(job: &Job) -> Result<()> {
             "inline_limit is more than 32 MiB: store such bodies with files, warc or tar",
         )),
         false => Ok(()),
+    }
+}
+
+/// Refuses what no response has, and what would therefore never be noticed.
+fn check_responses(job: &Job) -> Result<()> {
+    let statuses = &job.pace.retry_statuses;
+    if let Some(status) = statuses.iter().find(|it| !(100..1000).contains(*it)) {
+        return Err(Error::usage(format!(
+            "retry_statuses has {status}, which no response has: use statuses from 100 to 999"
+        )));
+    }
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    let is_name = |name: &String| !name.is_empty() && name.bytes().all(is_token);
+    match job.results.headers.iter().find(|name| !is_name(name)) {
+        Some(name) => Err(Error::usage(format!(
+            "{name:?} is not the name of a header to keep: use a name such as ETag, without a value"
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -260,7 +281,19 @@ mod tests {
     fn what_cannot_be_done_is_refused_by_name() {
         job().check().unwrap();
         type Spoil = fn(&mut Job);
-        let refused: [(&str, Spoil); 7] = [
+        let refused: [(&str, Spoil); 11] = [
+            ("first_byte_timeout is 0", |job| {
+                job.network.first_byte_timeout = Some(Duration::ZERO)
+            }),
+            ("read_timeout is 0", |job| {
+                job.network.read_timeout = Some(Duration::ZERO)
+            }),
+            ("retry_statuses has 0", |job| {
+                job.pace.retry_statuses.push(0)
+            }),
+            ("\"ETag: x\" is not the name", |job| {
+                job.results.headers.push("ETag: x".into())
+            }),
             ("no input", |job| job.input.files.clear()),
             ("concurrency", |job| job.pace.concurrency = 0),
             ("rate", |job| job.pace.rate = Some(Rate::Fixed(-1.0))),

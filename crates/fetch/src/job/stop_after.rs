@@ -39,7 +39,9 @@ impl FromStr for StopAfter {
         let read = read.or_else(|| time().map(StopAfter::Time));
         let read = read.filter(|limit| !limit.is_reached(Duration::ZERO, 0));
         read.ok_or_else(|| {
-            format!("{text:?} is neither a time nor a number of bytes above 0: write 2h or 10GB")
+            format!(
+                "{text:?} cannot be a limit: write a time, or a whole number of bytes, above 0, such as 2h or 10GB"
+            )
         })
     }
 }

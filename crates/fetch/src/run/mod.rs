@@ -43,7 +43,7 @@ mod view;
 mod watch;
 
 pub use self::fate::{AttemptEnd, Budget, Purpose, Then, fate, is_answer, wait};
-pub use self::goal::{Shortfall, shortfall, tally};
+pub use self::goal::{Shortfall, check as check_fail_if, shortfall, tally};
 pub use self::hosts::HostView;
 pub use self::keep::BODIES;
 pub(crate) use self::limits::{Common, PartLimits};

@@ -119,6 +119,16 @@ pub fn grow(folder: &Folder, job: &Job, sites: &Sites, more: More<'_>) -> Result
     })
 }
 
+fn refuse_missing(path: &Path) -> Result<()> {
+    match is_stream(path) || path.exists() {
+        true => Ok(()),
+        false => {
+            let shown = path.display();
+            Err(Error::usage(format!("{shown}: there is no such file")))
+        }
+    }
+}
+
 /// The error for inputs that come while a round is not done.
 pub fn round_is_open(home: &str) -> Error {
     Error::usage(format!(
@@ -195,6 +205,7 @@ fn more_of(
     {
         return Ok(None);
     }
+    refuse_missing(path)?;
     // First of all: what is written meanwhile is a change that the next look sees.
     let found = Identity::of(path)?;
     let known = known.map(|known| (known.inputs, &*known.entries));

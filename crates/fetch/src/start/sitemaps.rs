@@ -52,7 +52,7 @@ pub fn each(
         has_answered: Cell::new(false),
     };
     for first in sitemaps {
-        Host::of(first).map_err(|why| Error::usage(format!("the sitemap {first:?} {why}")))?;
+        Host::of(first).map_err(|why| Error::usage(format!("the sitemap {first:?}: {why}")))?;
         reader.has_answered.set(false);
         for entry in walk(first, |url| reader.read(url)).map_err(failed)? {
             take(entry.map_err(failed)?)?;

@@ -277,10 +277,15 @@ fn css(text: &str) -> Result<From, String> {
     }
     match Selector::parse(selector) {
         Ok(selector) => Ok(From::Css(selector, attribute)),
-        Err(error) => Err(format!(
-            "has a CSS selector that cannot be read: {}",
-            first_line(&error.to_string())
-        )),
+        Err(error) => {
+            let error = error.to_string();
+            // What the parser says of an error that it has no words for.
+            let why = match first_line(&error) {
+                why if why.contains("report this") => "write it as in a stylesheet",
+                why => why,
+            };
+            Err(format!("has a CSS selector that cannot be read: {why}"))
+        }
     }
 }
 

@@ -146,6 +146,7 @@ fn what_cannot_be_taken_says_why() {
         ("a=b", "does not say from where"),
         ("a=css:p[", "CSS selector"),
         ("a=css:", "CSS selector"),
+        ("a=css:[[", "cannot be read: write it as in a stylesheet"),
         ("a=re:(", "regular expression"),
         ("a=re:(x{1000}){1000}", "regular expression"),
     ] {

@@ -63,7 +63,7 @@ pub fn parse_memory(text: &str) -> Result<f64, String> {
         Some(number) if scale.is_finite() => Ok(number * scale),
         Some(_) => Err(format!("{text} has no unit: write {text}M or {text}G")),
         None => Err(format!(
-            "`{text}` is not a size above zero; write 200M, 1.5G or 200MiB"
+            "`{text}` cannot be a size: write a number above zero with its unit, such as 200M, 1.5G or 200MiB"
         )),
     }
 }

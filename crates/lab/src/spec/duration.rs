@@ -27,7 +27,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     match seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
         Some(duration) if !duration.is_zero() => Ok(duration),
         _ => Err(format!(
-            "`{text}` is not a duration above zero; write 200ms or 1.5s"
+            "`{text}` cannot be a duration: write a number above zero with its unit, such as 200ms or 1.5s"
         )),
     }
 }

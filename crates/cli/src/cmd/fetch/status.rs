@@ -9,6 +9,7 @@ use hecaton_fetch::again;
 use hecaton_fetch::place::{self, Place};
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::record::plural;
+use hecaton_fetch::run::check_fail_if;
 use hecaton_fetch::show::{Status, status};
 
 use super::live::{hosts, line};
@@ -54,6 +55,7 @@ struct Round {
 /// # Errors
 /// When the folder holds no job.
 pub fn run(arguments: &Arguments) -> Result<()> {
+    check_fail_if(arguments.fail_if.as_deref())?;
     let place = place::at(&arguments.home.folder, "")?;
     let folder = place.glance()?;
     loop {

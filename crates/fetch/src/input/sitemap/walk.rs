@@ -55,7 +55,8 @@ pub fn walk<F>(first: &str, fetch: F) -> Result<Walk<F>, InputError>
 where
     F: FnMut(&str) -> Result<Bytes, Unread>,
 {
-    let host = Host::of(first).map_err(|why| InputError(format!("the sitemap {first:?} {why}")))?;
+    let host =
+        Host::of(first).map_err(|why| InputError(format!("the sitemap {first:?}: {why}")))?;
     Ok(Walk {
         fetch,
         host: host.name().to_owned(),
