@@ -1,1 +1,3 @@
-//! End-to-end tests: see the files beside this one; there is no code here.
+//! End-to-end tests: see the files beside this one. What several crates' tests use is here.
+
+pub mod peer;

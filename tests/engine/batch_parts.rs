@@ -1,14 +1,14 @@
 //! A batch that hands responses over in parts: each in order, none ahead of its reader, none lost.
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use hecaton::{Batch, InParts, Kind, Limits, Outcome, Part, Request};
+use hecaton_e2e::peer::{Peer, Requests};
 
 use crate::World;
 
@@ -55,26 +55,18 @@ fn push(world: &World, batch: &mut Batch<u64>, tag: u64, path: &str, in_parts: I
     batch.in_parts(tag, in_parts);
 }
 
-/// A server that writes to each connection as long as the client reads. Returns its URL and the
-/// number of bytes written.
-fn flood() -> (String, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
+/// A server that writes to each connection as long as the client reads, and the number of bytes written.
+fn flood() -> (Peer, Arc<AtomicUsize>) {
     let sent = Arc::new(AtomicUsize::new(0));
     let count = sent.clone();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (mut stream, count) = (stream.unwrap(), count.clone());
-            thread::spawn(move || {
-                let _ = stream.read(&mut [0; 4096]);
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
-                while let Ok(written) = stream.write(&[b'x'; 65536]) {
-                    count.fetch_add(written, Ordering::Relaxed);
-                }
-            });
+    let peer = Peer::playing(move |mut stream, _| {
+        stream.head();
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+        while let Ok(written) = stream.write(&[b'x'; 65536]) {
+            count.fetch_add(written, Ordering::Relaxed);
         }
     });
-    (url, sent)
+    (peer, sent)
 }
 
 #[test]
@@ -117,11 +109,11 @@ fn parts_come_in_order_beside_whole_responses() {
 
 #[test]
 fn a_reader_with_enough_ends_an_endless_body_and_the_other_requests_continue() {
-    let (url, _) = flood();
+    let peer = flood().0;
     let world = World::new();
     let mut batch = Batch::new(world.client.clone(), 4);
     for tag in 0..3 {
-        batch.push(tag, Request::get(&url).unwrap());
+        batch.push(tag, Request::get(&peer.url("/")).unwrap());
         batch.in_parts(tag, InParts::HeadAndBody);
     }
     push(
@@ -154,18 +146,18 @@ fn a_reader_with_enough_ends_an_endless_body_and_the_other_requests_continue() {
 }
 
 /// A batch whose request 1 reads the flood in parts, and how much of it was sent.
-fn flooded() -> (Arc<AtomicUsize>, World, Batch<u64>) {
-    let (url, sent) = flood();
+fn flooded() -> (Peer, Arc<AtomicUsize>, World, Batch<u64>) {
+    let (peer, sent) = flood();
     let world = World::new();
     let mut batch = Batch::new(world.client.clone(), 4);
-    batch.push(1, Request::get(&url).unwrap());
+    batch.push(1, Request::get(&peer.url("/")).unwrap());
     batch.in_parts(1, InParts::HeadAndBody);
-    (sent, world, batch)
+    (peer, sent, world, batch)
 }
 
 #[test]
 fn nothing_is_read_ahead_of_the_reader_and_a_part_that_is_not_taken_waits() {
-    let (sent, world, mut batch) = flooded();
+    let (_peer, sent, world, mut batch) = flooded();
     let (mut seen, mut outcomes) = (HashMap::new(), Vec::new());
     world.run(batch.wait(&mut outcomes));
     // Nobody has taken the head, so a wait ends at once and brings nothing else.
@@ -210,10 +202,10 @@ fn ends(world: &World, batch: &mut Batch<u64>, enough: usize) -> Vec<(u64, Optio
 
 #[test]
 fn a_flood_keeps_nobody_from_the_network() {
-    let (url, _sent) = flood();
+    let peer = flood().0;
     let world = World::new();
     let mut batch = Batch::new(world.client.clone(), 3);
-    push_floods(&world, &mut batch, &url, Duration::from_secs(600));
+    push_floods(&world, &mut batch, &peer.url("/"), Duration::from_secs(600));
     (2..8).for_each(|tag| batch.push(tag, world.request("/delay/20")));
     let ended = ends(&world, &mut batch, 6);
     let expected: Vec<_> = (2..8).map(|tag| (tag, None)).collect();
@@ -223,10 +215,10 @@ fn a_flood_keeps_nobody_from_the_network() {
 
 #[test]
 fn a_flood_keeps_no_deadline_from_its_time() {
-    let (url, _sent) = flood();
+    let peer = flood().0;
     let world = World::new();
     let mut batch = Batch::new(world.client.clone(), 3);
-    push_floods(&world, &mut batch, &url, Duration::from_secs(1));
+    push_floods(&world, &mut batch, &peer.url("/"), Duration::from_secs(1));
     let mut ended = ends(&world, &mut batch, 2);
     ended.sort_unstable_by_key(|(tag, _)| *tag);
     assert_eq!(ended, [0, 1].map(|tag| (tag, Some(Kind::Timeout))));
@@ -324,7 +316,7 @@ fn a_request_that_waits_for_its_reader_keeps_its_slot() {
 
 #[test]
 fn a_request_that_is_held_reads_nothing_and_holds_up_nobody() {
-    let (sent, world, mut batch) = flooded();
+    let (_peer, sent, world, mut batch) = flooded();
     let (mut seen, mut outcomes) = (HashMap::new(), Vec::new());
     world.run(batch.wait(&mut outcomes));
     take(&mut batch, &mut seen);

@@ -8,6 +8,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use hecaton::{Batch, Error, InParts, Kind, Phase, Request};
+use hecaton_e2e::peer::{Peer, Requests};
 
 use crate::World;
 use crate::http2::World2;
@@ -83,24 +84,20 @@ fn bodies_of_separate_clients_count_together_and_each_has_its_own_connections() 
         (1, 0)
     );
     // The client holds 600 bytes of a body whose server sends nothing more.
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    let held = thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        let _ = stream.read(&mut [0; 4096]);
+    let peer = Peer::playing(|mut stream, _| {
+        stream.head();
         let head = b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\nset-cookie: a=b\r\n\r\n";
         stream
             .write_all(&[&head[..], &[b'x'; 600]].concat())
             .unwrap();
-        stream
+        let _ = stream.read(&mut [0]);
     });
     let mut batch = Batch::new(world.client.clone(), 1);
-    batch.push(0, Request::get(&url).unwrap());
+    batch.push(0, Request::get(&peer.url("/")).unwrap());
     batch.in_parts(0, InParts::Head);
     while !batch.take_parts().any(|_| true) {
         world.run(batch.wait(&mut Vec::new()));
     }
-    let _stream = held.join().unwrap();
     // The rest of the body arrives a little later than its head, and is read while both batches are waited for.
     let mut fails = || {
         let mut second = Batch::new(other.clone(), 1);

@@ -1,11 +1,10 @@
 //! Content codings are negotiated and decoded, bombs hit the cap, and damage is an error.
 
-use std::io::{Read, Write};
-use std::net::TcpListener;
-use std::thread;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use hecaton::{Batch, Config, Kind, Phase, Protocol, Request};
+use hecaton_e2e::peer::{Peer, Requests};
 use hecaton_test_server::{Http2, Options, TestServer};
 
 use crate::{World, json};
@@ -150,11 +149,8 @@ fn a_streamed_bomb_comes_in_small_pieces() {
 
 #[test]
 fn a_body_that_decodes_to_nothing_delays_neither_deadlines_nor_other_requests() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    let flood = thread::spawn(move || {
-        let mut stream = listener.accept().unwrap().0;
-        let _ = stream.read(&mut [0; 4096]);
+    let peer = Peer::playing(|mut stream, _| {
+        stream.head();
         let head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08\0\0\0\0\0\0\xff";
         stream.write_all(head).unwrap();
         // Blocks of no bytes (RFC 1951 §3.2.4).
@@ -164,7 +160,7 @@ fn a_body_that_decodes_to_nothing_delays_neither_deadlines_nor_other_requests() 
     });
     let world = World::new();
     let mut batch = Batch::new(world.client.clone(), 2);
-    let endless = Request::get(&url).unwrap();
+    let endless = Request::get(&peer.url("/")).unwrap();
     batch.push("endless", endless.timeout(Duration::from_millis(700)));
     batch.push("other", world.request("/delay/100"));
     let (mut ended, begun) = (Vec::new(), Instant::now());
@@ -175,20 +171,13 @@ fn a_body_that_decodes_to_nothing_delays_neither_deadlines_nor_other_requests() 
     let error = ended[1].1.as_ref().unwrap_err();
     assert_eq!((error.kind(), error.phase()), (Kind::Timeout, Phase::Total));
     assert!(begun.elapsed() < Duration::from_secs(20));
-    flood.join().unwrap();
 }
 
 /// The outcome of a request to a server that sends this response and closes the connection.
 fn outcome_of(response: &'static [u8], method: &str) -> Result<hecaton::Response, hecaton::Error> {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        let mut stream = listener.accept().unwrap().0;
-        let _ = stream.read(&mut [0; 4096]);
-        let _ = stream.write_all(response);
-    });
+    let peer = Peer::closing(response);
     let world = World::new();
-    world.send(Request::new(method, &url).unwrap())
+    world.send(Request::new(method, &peer.url("/")).unwrap())
 }
 
 #[test]

@@ -2,21 +2,19 @@
 
 use std::future::poll_fn;
 use std::io::{self, Read, Write};
-use std::net::TcpListener;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
-use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
 use hecaton::{Kind, Request, Source};
+use hecaton_e2e::peer::{Peer, Requests, response};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::World;
-use crate::proxy_server::read_head;
 use crate::tls_server::Authority;
 
 const REFUSAL: &[u8] =
@@ -49,43 +47,28 @@ fn upload(url: &str, hung_up: Receiver<()>) -> Request {
 
 /// A server of one connection. It reads a little, sends the refusal and hangs up with the rest unread, so that its end
 /// is a reset. It uses TLS if a configuration is given.
-fn refusing(tls: Option<ServerConfig>) -> (u16, Receiver<()>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
+fn refusing(tls: Option<ServerConfig>) -> (Peer, Receiver<()>) {
     let (say, hung_up) = channel();
-    thread::spawn(move || {
-        let (mut tcp, _) = listener.accept().unwrap();
+    let tls = tls.map(Arc::new);
+    let peer = Peer::playing(move |mut tcp, _| {
         // Otherwise a short response would wait for the acknowledgement of earlier bytes, and be lost with the reset.
         tcp.set_nodelay(true).unwrap();
-        match tls {
+        match &tls {
             None => refuse(&mut tcp),
             Some(config) => {
-                let session = ServerConnection::new(Arc::new(config)).unwrap();
+                let session = ServerConnection::new(config.clone()).unwrap();
                 refuse(&mut StreamOwned::new(session, tcp));
             }
         }
         say.send(()).unwrap();
     });
-    (port, hung_up)
+    (peer, hung_up)
 }
 
 fn refuse(mut stream: impl Read + Write) {
     assert_ne!(stream.read(&mut [0; 1000]).unwrap(), 0);
     stream.write_all(REFUSAL).unwrap();
     stream.flush().unwrap();
-}
-
-/// A server that ends its response before the end of the body, and hangs up.
-fn cutting(said: &'static [u8]) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for mut tcp in listener.incoming().map_while(Result::ok) {
-            assert_ne!(tcp.read(&mut [0; 1000]).unwrap(), 0);
-            tcp.write_all(said).unwrap();
-        }
-    });
-    url
 }
 
 #[test]
@@ -96,8 +79,8 @@ fn a_refusal_during_an_upload_is_the_response_and_not_a_broken_pipe() {
         ("http", None),
         ("https", Some(authority.sign(&["localhost"]).server_any())),
     ] {
-        let (port, hung_up) = refusing(tls);
-        let request = upload(&format!("{scheme}://localhost:{port}/"), hung_up);
+        let (peer, hung_up) = refusing(tls);
+        let request = upload(&format!("{scheme}://localhost:{}/", peer.port()), hung_up);
         let response = world.send(request).expect("the response");
         let (status, body) = (response.status(), &response.body()[..]);
         assert_eq!((status, body), (413, &b"too large"[..]), "{scheme}");
@@ -106,20 +89,17 @@ fn a_refusal_during_an_upload_is_the_response_and_not_a_broken_pipe() {
 
 #[test]
 fn a_connection_with_half_a_request_on_it_carries_no_other() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        // They stay open, and the rest of the request stays unread.
-        let mut kept = Vec::new();
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            read_head(&mut stream).unwrap();
-            let whole = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
-            stream.write_all(whole).unwrap();
-            kept.push(stream);
-        }
+    // It stays open, and the rest of the request stays unread.
+    let held = Mutex::new(Vec::new());
+    let peer = Peer::playing(move |mut stream, _| {
+        stream.head().unwrap();
+        stream
+            .write_all(response(200, "", "ok").as_bytes())
+            .unwrap();
+        held.lock().unwrap().push(stream.try_clone());
     });
     let world = World::new();
-    let upload = Request::new("POST", &url).unwrap();
+    let upload = Request::new("POST", &peer.url("/")).unwrap();
     let response = world.send(upload.body(vec![b'x'; 64 << 20]));
     assert_eq!(response.expect("the response").body(), "ok");
     assert_eq!(world.client.idle_connections(), 0);
@@ -134,7 +114,8 @@ fn a_cut_body_says_which_status_it_had() {
         b"HTTP/1.1 413 Too Large\r\ntransfer-encoding: chunked\r\n\r\n9\r\ntoo",
         b"HTTP/1.1 413 Too Large\r\ncontent-encoding: gzip\r\ncontent-length: 3\r\n\r\ntoo",
     ] {
-        let url = cutting(said);
+        let peer = Peer::closing(said);
+        let url = peer.url("/");
         // The body is not written to its end.
         let request = || {
             Request::new("POST", &url)
@@ -184,23 +165,22 @@ impl Source for Later {
 /// whether the client would have sent some before. The body is ready as soon as the client has the first half.
 fn sent_after(head: &'static str, change: impl FnOnce(Request) -> Request) -> (usize, bool) {
     const HOLD: Duration = Duration::from_millis(200);
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
     let (resume, resumed) = channel();
-    let server = thread::spawn(move || {
-        let (mut tcp, _) = listener.accept().unwrap();
-        read_head(&mut tcp).unwrap();
+    let (count, counted) = channel();
+    let resumed = Mutex::new(resumed);
+    let peer = Peer::playing(move |mut tcp, _| {
+        tcp.head().unwrap();
         let begun = format!("HTTP/1.1 {head}\r\ncontent-length: 4\r\n\r\nno");
         tcp.write_all(begun.as_bytes()).unwrap();
-        resumed.recv().unwrap();
+        resumed.lock().unwrap().recv().unwrap();
         tcp.write_all(b"no").unwrap();
         let mut rest = Vec::new();
         let _ = tcp.read_to_end(&mut rest);
-        rest.len()
+        count.send(rest.len()).unwrap();
     });
     let world = World::with(|config| config.expect_timeout = HOLD);
     let body = Later::default();
-    let request = Request::new("POST", &url).unwrap();
+    let request = Request::new("POST", &peer.url("/")).unwrap();
     let request = change(request).body_from(body.clone(), None);
     world.run(async {
         let mut stream = world.client.open(request).await.expect("a head");
@@ -218,7 +198,7 @@ fn sent_after(head: &'static str, change: impl FnOnce(Request) -> Request) -> (u
         }
         assert_eq!(stream.chunk().await.unwrap(), None);
     });
-    (server.join().unwrap(), body.wanted.load(Ordering::SeqCst))
+    (counted.recv().unwrap(), body.wanted.load(Ordering::SeqCst))
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! A failure names its phase and whether the request was sent, and nothing is tried twice.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use hecaton::{Batch, Config, Ending, Error, Kind, Phase, Request};
+use hecaton_e2e::peer::{Peer, Requests};
 use hecaton_test_server::ClosedPort;
 
 use crate::World;
@@ -47,20 +48,16 @@ fn the_total_deadline_fires_once_in_whatever_phase() {
 
 #[test]
 fn interim_responses_without_end_do_not_hold_up_a_request() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    let flood = std::thread::spawn(move || {
-        let mut stream = listener.accept().unwrap().0;
-        let _ = stream.read(&mut [0; 4096]);
+    let peer = Peer::playing(|mut stream, _| {
+        stream.head();
         let blob = b"HTTP/1.1 100\r\n\r\n".repeat(1 << 16);
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(30) && stream.write_all(&blob).is_ok() {}
     });
     let world = World::new();
-    let request = Request::get(&url).unwrap();
+    let request = Request::get(&peer.url("/")).unwrap();
     let error = world.send(request).unwrap_err();
     assert_eq!(error.kind(), Kind::Protocol, "{error}");
-    flood.join().unwrap();
 }
 
 #[test]

@@ -1,19 +1,18 @@
 //! Large heads of responses, and heads above the limits, with equal errors over both protocols. Responses 100 and 101.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::thread;
 use std::time::Duration;
 
 use hecaton::{Batch, Config, Error, Kind, Outcome, Request};
+use hecaton_e2e::peer::{Peer, Requests};
 
 use crate::World;
 use crate::http2::client;
 use crate::http2_peer::{DATA, END_STREAM, Raw};
-use crate::proxy_server::read_head;
 use crate::scripted::{Scripted, response_text};
 
 /// One response with this many fields, and their bytes, over HTTP/1.1.
@@ -130,23 +129,19 @@ fn over_http2_fields_are_counted_too() {
 
 /// A server that reads heads and runs the script. Returns the bytes that came after the head, and the number of
 /// connections.
-fn seen_by_server(script: impl Fn(&mut TcpStream) + Send + 'static) -> (String, Receiver<Vec<u8>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
+fn seen_by_server(
+    script: impl Fn(&mut &TcpStream) + Send + Sync + 'static,
+) -> (Peer, Receiver<Vec<u8>>) {
     let (report, reports) = channel();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            if read_head(&mut stream).unwrap().is_empty() {
-                continue;
-            }
+    let peer = Peer::playing(move |mut stream, _| {
+        if stream.head().is_some() {
             script(&mut stream);
             let mut rest = Vec::new();
             let _ = stream.read_to_end(&mut rest);
             let _ = report.send(rest);
         }
     });
-    (url, reports)
+    (peer, reports)
 }
 
 fn expecting(url: &str) -> Request {
@@ -162,7 +157,7 @@ fn patient(config: &mut Config) {
 
 #[test]
 fn a_body_that_waits_is_sent_when_the_server_sends_100_continue() {
-    let (url, reports) = seen_by_server(|stream| {
+    let (peer, reports) = seen_by_server(|stream| {
         let interim = b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n";
         stream.write_all(interim).unwrap();
         let mut body = [0; 8];
@@ -171,7 +166,7 @@ fn a_body_that_waits_is_sent_when_the_server_sends_100_continue() {
         let _ = stream.write_all(response_text(200, "connection: close\r\n", "ok").as_bytes());
     });
     let world = World::with(patient);
-    let response = world.send(expecting(&url)).unwrap();
+    let response = world.send(expecting(&peer.url("/"))).unwrap();
     assert_eq!((response.status(), response.attempts().len()), (200, 1));
     assert_eq!(reports.recv().unwrap(), b"");
 }
@@ -179,11 +174,11 @@ fn a_body_that_waits_is_sent_when_the_server_sends_100_continue() {
 #[test]
 fn a_body_is_not_sent_after_a_final_response_and_the_connection_is_closed() {
     for source in [false, true] {
-        let (url, reports) = seen_by_server(|stream| {
+        let (peer, reports) = seen_by_server(|stream| {
             let _ = stream.write_all(response_text(417, "", "no").as_bytes());
         });
         let world = World::with(patient);
-        let mut request = expecting(&url);
+        let mut request = expecting(&peer.url("/"));
         if source {
             request = request.body_from(Once(false), None);
         }
@@ -210,13 +205,13 @@ impl hecaton::Source for Once {
 #[test]
 fn a_body_is_sent_after_a_while_without_100_continue() {
     for limit in [0, 50] {
-        let (url, reports) = seen_by_server(|stream| {
+        let (peer, reports) = seen_by_server(|stream| {
             let mut body = [0; 8];
             stream.read_exact(&mut body).unwrap();
             let _ = stream.write_all(response_text(200, "connection: close\r\n", "ok").as_bytes());
         });
         let world = World::with(|config| config.expect_timeout = Duration::from_millis(limit));
-        let response = world.send(expecting(&url)).unwrap();
+        let response = world.send(expecting(&peer.url("/"))).unwrap();
         assert_eq!((response.status(), reports.recv().unwrap()), (200, vec![]));
         let send = response.attempts()[0].send_time;
         assert!(send >= Some(Duration::from_millis(limit)), "{send:?}");
@@ -259,11 +254,11 @@ fn over_http2_a_body_waits_too() {
 
 #[test]
 fn a_requested_switch_to_another_protocol_is_a_response_and_ends_the_connection() {
-    let (url, reports) = seen_by_server(|stream| {
+    let (peer, reports) = seen_by_server(|stream| {
         let _ = stream.write_all(b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\nits own bytes");
     });
     let world = World::new();
-    let request = Request::get(&url).unwrap();
+    let request = Request::get(&peer.url("/")).unwrap();
     let request = request.header("Connection", b"upgrade").unwrap();
     let response = world
         .send(request.header("Upgrade", b"x").unwrap())
@@ -271,7 +266,9 @@ fn a_requested_switch_to_another_protocol_is_a_response_and_ends_the_connection(
     assert_eq!((response.status(), &response.body()[..]), (101, &b""[..]));
     assert_eq!(response.header("upgrade"), Some(&b"x"[..]));
     reports.recv().unwrap(); // The end of the connection.
-    let error = world.send(Request::get(&url).unwrap()).unwrap_err();
+    let error = world
+        .send(Request::get(&peer.url("/")).unwrap())
+        .unwrap_err();
     assert_eq!(error.kind(), Kind::Protocol, "{error}");
     assert!(error.detail().contains("not requested"), "{error}");
 }

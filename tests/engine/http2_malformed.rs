@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hecaton::{Batch, Config, Error, Kind, Outcome, Request, Retry};
+use hecaton_e2e::peer::Peer;
 
 use crate::http2::client;
 use crate::http2_faults::endings;
@@ -259,15 +260,12 @@ fn a_server_that_does_not_begin_with_its_settings_is_refused() {
         ("first frame", b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec()),
         ("push", pushes),
     ] {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}/", listener.local_addr().unwrap());
-        std::thread::spawn(move || {
-            for mut stream in listener.incoming().flatten() {
-                let _ = stream.read_exact(&mut [0; 24]);
-                let _ = stream.write_all(&begin);
-                let _ = stream.read_to_end(&mut Vec::new());
-            }
+        let peer = Peer::playing(move |mut stream, _| {
+            let _ = stream.read_exact(&mut [0; 24]);
+            let _ = stream.write_all(&begin);
+            let _ = stream.read_to_end(&mut Vec::new());
         });
+        let url = peer.url("/");
         let (client, reactor) = client(|config| config.retry = Some(Retry::default()));
         let outcome = reactor.block_on(client.send(Request::get(&url).unwrap()));
         assert_eq!(endings(&outcome).len(), 1, "{words}: {outcome:?}");

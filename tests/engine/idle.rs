@@ -1,12 +1,12 @@
 //! Idle connections while nobody waits: old or ended ones are closed, and HTTP/2's pings get an acknowledgement.
 
-use std::io::Read;
-use std::net::TcpListener;
+use std::io::{Read, Write};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
 use hecaton::{Client, Request};
+use hecaton_e2e::peer::{Peer, Requests, response};
 
 use crate::World;
 use crate::http2::client;
@@ -32,31 +32,26 @@ fn wait_until_none_is_idle(client: &Client) {
 
 /// A server that responds to one request of each connection. Then it hangs up if `hangs_up`, and reports when the
 /// client has.
-fn server(hangs_up: bool) -> (String, Receiver<()>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
+fn server(hangs_up: bool) -> (Peer, Receiver<()>) {
     let (report, reports) = channel();
-    thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            use std::io::Write;
-            let _ = stream.read(&mut [0; 4096]);
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
-            if hangs_up {
-                stream.shutdown(std::net::Shutdown::Write).unwrap();
-            }
-            // Until the client closes the connection.
-            let _ = stream.read_to_end(&mut Vec::new());
-            let _ = report.send(());
+    let peer = Peer::playing(move |mut stream, _| {
+        stream.head();
+        let _ = stream.write_all(response(200, "", "").as_bytes());
+        if hangs_up {
+            stream.shutdown(std::net::Shutdown::Write).unwrap();
         }
+        // Until the client closes the connection.
+        let _ = stream.read_to_end(&mut Vec::new());
+        let _ = report.send(());
     });
-    (url, reports)
+    (peer, reports)
 }
 
 #[test]
 fn a_connection_that_was_idle_for_too_long_is_closed_though_nobody_waits() {
     let world = World::with(|config| config.idle_timeout = Duration::from_millis(50));
-    let (url, closed) = server(false);
-    world.send(Request::get(&url).unwrap()).unwrap();
+    let (peer, closed) = server(false);
+    world.send(Request::get(&peer.url("/")).unwrap()).unwrap();
     received(&closed);
     wait_until_none_is_idle(&world.client);
 }
@@ -64,16 +59,16 @@ fn a_connection_that_was_idle_for_too_long_is_closed_though_nobody_waits() {
 #[test]
 fn a_connection_that_became_too_old_is_closed_though_nobody_waits() {
     let world = World::with(|config| config.max_age = Some(Duration::from_millis(100)));
-    let (url, closed) = server(false);
-    world.send(Request::get(&url).unwrap()).unwrap();
+    let (peer, closed) = server(false);
+    world.send(Request::get(&peer.url("/")).unwrap()).unwrap();
     received(&closed);
 }
 
 #[test]
 fn a_connection_that_the_server_ended_is_closed_though_nobody_waits() {
     let world = World::new();
-    let (url, closed) = server(true);
-    world.send(Request::get(&url).unwrap()).unwrap();
+    let (peer, closed) = server(true);
+    world.send(Request::get(&peer.url("/")).unwrap()).unwrap();
     received(&closed);
     wait_until_none_is_idle(&world.client);
     assert_eq!(world.client.stats().in_use, 0);

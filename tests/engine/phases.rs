@@ -1,12 +1,11 @@
 //! Every phase ends within 50 ms of its limit: once, never doubled, and the server sees one attempt.
 
-use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
 use hecaton::{Config, Ending, Error, Kind, Phase, Protocol, Request};
+use hecaton_e2e::peer::Peer;
 use hecaton_test_server::{Http2, Options, TestServer};
 
 use crate::World;
@@ -43,22 +42,6 @@ pub fn sooner_than(limit: Duration, mut fail: impl FnMut() -> Error) -> Error {
         late.push(error.elapsed());
     }
     panic!("not once sooner than {limit:?}: {late:?}");
-}
-
-/// A listener that accepts connections and sends nothing; its port, and how many came.
-fn mute() -> (u16, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let accepted = Arc::new(AtomicUsize::new(0));
-    let count = accepted.clone();
-    thread::spawn(move || {
-        let mut open = Vec::new();
-        for stream in listener.incoming() {
-            count.fetch_add(1, Ordering::SeqCst);
-            open.push(stream);
-        }
-    });
-    (port, accepted)
 }
 
 /// How a limit is set.
@@ -165,28 +148,28 @@ fn connecting_ends_in_time() {
 
 #[test]
 fn a_handshake_ends_in_time() {
-    let (port, accepted) = mute();
-    let url = format!("https://127.0.0.1:{port}/");
+    let peer = Peer::mute();
+    let url = format!("https://{}/", peer.address());
     holds(
         Phase::Tls,
         |config| config.tls_timeout = Some(LIMIT),
         Protocol::Auto,
         |_| Request::get(&url).unwrap(),
-        |_| accepted.load(Ordering::SeqCst),
+        |_| peer.connections(),
     );
 }
 
 #[test]
 fn sending_ends_in_time() {
-    let (port, accepted) = mute();
-    let url = format!("http://127.0.0.1:{port}/");
+    let peer = Peer::mute();
+    let url = peer.url("/");
     let body = bytes::Bytes::from(vec![b'x'; 50_000_000]);
     holds(
         Phase::Send,
         |config| config.send_timeout = Some(LIMIT),
         Protocol::Http1,
         |_| Request::new("POST", &url).unwrap().body(body.clone()),
-        |_| accepted.load(Ordering::SeqCst),
+        |_| peer.connections(),
     );
 }
 
@@ -251,13 +234,13 @@ fn when_the_total_and_a_phase_end_at_once_it_is_the_total_that_is_reported() {
 
 #[test]
 fn the_deadline_says_what_it_ended() {
-    let (port, _) = mute();
+    let peer = Peer::mute();
     for (scheme, doing) in [
         ("https", "agreeing on TLS"),
         ("http", "waiting for the response"),
     ] {
         let world = World::with(|config| config.timeout = LIMIT);
-        let request = Request::get(&format!("{scheme}://127.0.0.1:{port}/")).unwrap();
+        let request = Request::get(&format!("{scheme}://{}/", peer.address())).unwrap();
         let error = world.send(request).unwrap_err();
         let sentence = format!("the deadline of {LIMIT:?} passed while {doing}");
         assert_eq!(error.detail(), sentence, "{error}");

@@ -1,12 +1,12 @@
 //! Requests arrive as the program made them, responses come back whole, connections are reused.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use hecaton::{Ending, Request};
+use hecaton_e2e::peer::{Peer, Requests, response};
 
 use crate::{World, json};
 
@@ -43,34 +43,11 @@ fn a_large_body_goes_out_whole_and_leaves_the_connection_usable() {
     assert!(world.get("/r/1").attempts()[0].reused);
 }
 
-/// Reads the head of a request and nothing more.
-fn skip_head(stream: &mut TcpStream) {
-    let (mut head, mut byte) = (Vec::new(), [0]);
-    while !head.ends_with(b"\r\n\r\n") {
-        stream.read_exact(&mut byte).unwrap();
-        head.push(byte[0]);
-    }
-}
-
-/// A server that responds with these bytes after the head of a request on each connection, and hangs up.
-fn blunt_server(response: &'static [u8]) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let _ = stream.read(&mut [0; 4096]);
-            let _ = stream.write_all(response);
-        }
-    });
-    url
-}
-
 #[test]
 fn a_response_before_the_request_is_out_is_taken_and_the_connection_is_not_used_again() {
     let world = World::new();
-    let url = blunt_server(b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno");
-    let request = Request::new("POST", &url)
+    let peer = Peer::closing(b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno");
+    let request = Request::new("POST", &peer.url("/"))
         .unwrap()
         .body(vec![b'x'; 50_000_000]);
     // If the reset behind the response comes first, the request fails, but it never waits.
@@ -86,13 +63,10 @@ fn a_response_before_the_request_is_out_is_taken_and_the_connection_is_not_used_
 
 #[test]
 fn a_server_that_responds_while_it_reads_gets_the_whole_request() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
     const SIZE: usize = 20_000_000;
-    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\n\r\n");
-    thread::spawn(move || {
-        let mut stream = listener.accept().unwrap().0;
-        skip_head(&mut stream);
+    let peer = Peer::playing(|mut stream, _| {
+        stream.head();
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\n\r\n");
         stream.write_all(head.as_bytes()).unwrap();
         let (mut echoed, mut piece) = (0, [0; 65536]);
         while echoed < SIZE {
@@ -102,7 +76,8 @@ fn a_server_that_responds_while_it_reads_gets_the_whole_request() {
         }
     });
     let world = World::new();
-    let request = Request::new("POST", &url).unwrap().body(vec![b'x'; SIZE]);
+    let request = Request::new("POST", &peer.url("/")).unwrap();
+    let request = request.body(vec![b'x'; SIZE]);
     let response = world.send(request).unwrap();
     assert!(response.body().len() == SIZE && response.body().iter().all(|byte| *byte == b'x'));
     assert_eq!(world.client.idle_connections(), 0);
@@ -111,9 +86,9 @@ fn a_server_that_responds_while_it_reads_gets_the_whole_request() {
 #[test]
 fn bytes_behind_a_response_are_never_taken_for_the_next_one() {
     let world = World::new();
-    let url =
-        blunt_server(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\n");
-    let response = world.send(Request::get(&url).unwrap()).unwrap();
+    let peer =
+        Peer::closing(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n\r\n");
+    let response = world.send(Request::get(&peer.url("/")).unwrap()).unwrap();
     assert_eq!(response.body(), "ok");
     assert_eq!(world.client.idle_connections(), 0);
     // Bytes of another connection are not taken either, though both may be read to one buffer.
@@ -122,26 +97,22 @@ fn bytes_behind_a_response_are_never_taken_for_the_next_one() {
 
 #[test]
 fn bytes_that_come_shortly_after_a_response_are_noticed_too() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
     let (resume, resumed) = std::sync::mpsc::channel();
     let (give, given) = std::sync::mpsc::channel();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let response = |body| format!("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n{body}");
-            skip_head(&mut stream);
-            stream.write_all(response("mine").as_bytes()).unwrap();
-            resumed.recv().unwrap();
-            stream.write_all(response("evil").as_bytes()).unwrap();
-            give.send(stream).unwrap();
-        }
+    let resumed = Mutex::new(resumed);
+    let peer = Peer::playing(move |mut stream, _| {
+        let response = |body| format!("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n{body}");
+        stream.head();
+        stream.write_all(response("mine").as_bytes()).unwrap();
+        resumed.lock().unwrap().recv().unwrap();
+        stream.write_all(response("evil").as_bytes()).unwrap();
+        give.send(stream.try_clone()).unwrap();
     });
     let world = World::new();
     let mut open = Vec::new();
     for _ in 0..3 {
-        let response = world.send(Request::get(&url).unwrap()).unwrap();
-        assert_eq!(response.body(), "mine");
+        let response = world.send(Request::get(&peer.url("/")).unwrap());
+        assert_eq!(response.unwrap().body(), "mine");
         resume.send(()).unwrap();
         open.push(given.recv().unwrap());
         thread::sleep(Duration::from_micros(100));
@@ -151,14 +122,21 @@ fn bytes_that_come_shortly_after_a_response_are_noticed_too() {
 #[test]
 fn interim_responses_are_skipped_and_lengths_that_disagree_are_errors() {
     let world = World::new();
-    let url =
-        blunt_server(b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n");
+    let peer = Peer::closing(
+        b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n",
+    );
     assert_eq!(
-        world.send(Request::get(&url).unwrap()).unwrap().status(),
+        world
+            .send(Request::get(&peer.url("/")).unwrap())
+            .unwrap()
+            .status(),
         204
     );
-    let url = blunt_server(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc");
-    let error = world.send(Request::get(&url).unwrap()).unwrap_err();
+    let peer =
+        Peer::closing(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc");
+    let error = world
+        .send(Request::get(&peer.url("/")).unwrap())
+        .unwrap_err();
     assert_eq!(error.kind(), hecaton::Kind::Protocol);
 }
 
@@ -203,19 +181,11 @@ fn a_connection_is_used_again_as_the_servers_log_confirms() {
 
 #[test]
 fn a_request_that_says_close_is_the_last_on_its_connection() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
     // The server neither closes the connection nor announces that it will.
-    thread::spawn(move || {
-        let mut stream = listener.accept().unwrap().0;
-        loop {
-            skip_head(&mut stream);
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-        }
-    });
+    let peer = Peer::responding(|_| response(200, "", ""));
     let world = World::new();
     for (value, idle) in [("keep-alive", 1), ("x, Close", 0)] {
-        let request = Request::get(&url).unwrap();
+        let request = Request::get(&peer.url("/")).unwrap();
         let request = request.header("Connection", value.as_bytes()).unwrap();
         assert_eq!(world.send(request).unwrap().status(), 200);
         assert_eq!(world.client.idle_connections(), idle, "{value}");

@@ -1,12 +1,11 @@
 //! Retries are off by default, and all of them are listed. The server's log counts the same number.
 
-use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use hecaton::{Batch, Config, Ending, Error, Kind, Phase, Proxy, Request, Retry};
+use hecaton_e2e::peer::Peer;
 
 use crate::World;
 use crate::proxy_server::read_head;
@@ -150,19 +149,11 @@ fn a_phase_that_is_late_is_tried_again() {
 }
 
 /// A server that is busy at first, sends a `Retry-After` of a second, and responds from then on.
-fn busy_server() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        let busy = b"HTTP/1.1 503 Busy\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-        let fine = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-        for (index, stream) in listener.incoming().enumerate() {
-            let mut stream = stream.unwrap();
-            let _ = stream.read(&mut [0; 4096]);
-            let _ = stream.write_all(if index == 0 { busy } else { fine });
-        }
-    });
-    url
+fn busy_server() -> Peer {
+    Peer::responding(|request| match request.number {
+        0 => response_text(503, "retry-after: 1\r\nconnection: close\r\n", ""),
+        _ => response_text(200, "connection: close\r\n", ""),
+    })
 }
 
 #[test]
@@ -170,7 +161,7 @@ fn retry_after_delays_its_own_request_and_no_other() {
     let world = world(eager());
     let busy = busy_server();
     let mut batch = Batch::new(world.client.clone(), 2);
-    batch.push("patient", Request::get(&busy).unwrap());
+    batch.push("patient", Request::get(&busy.url("/")).unwrap());
     (0..20).for_each(|_| batch.push("other", world.request("/r/1")));
     let mut outcomes = Vec::new();
     while !batch.is_empty() {
@@ -222,21 +213,15 @@ fn a_status_is_retried_whatever_becomes_of_its_body_and_the_last_one_is_whole() 
 
 /// The error of a request to a server that sends these bytes and closes the connection, and the number of tries.
 fn tries(response: String, change: impl FnOnce(&mut Config)) -> (Error, usize) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let _ = stream.read(&mut [0; 4096]);
-            let _ = stream.write_all(response.as_bytes());
-        }
-    });
+    let peer = Peer::closing(response);
     let world = World::with(|config| {
         config.retry = Some(eager());
         config.max_body = 10;
         change(config);
     });
-    let error = world.send(Request::get(&url).unwrap()).unwrap_err();
+    let error = world
+        .send(Request::get(&peer.url("/")).unwrap())
+        .unwrap_err();
     let tries = error.attempts().len();
     (error, tries)
 }

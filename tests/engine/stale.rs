@@ -2,69 +2,27 @@
 //! never.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::Shutdown;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use rustls::{ServerConnection, StreamOwned};
 
 use hecaton::{Batch, Config, Ending, Kind, Outcome, Request};
+use hecaton_e2e::peer::{Peer, Reply, reset_at_end};
 
 use crate::World;
 use crate::tls_server::Authority;
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 
-/// The reaction of a server to a request: bytes to send, and whether it then hangs up.
-type Deed = (&'static [u8], Hangs);
+const CLOSE: Reply = Reply::Closed(Vec::new());
+const ENDS: [Reply; 2] = [CLOSE, Reply::Reset];
 
-#[derive(Clone, Copy, PartialEq)]
-enum Hangs {
-    No,
-    Up,
-    /// With a reset.
-    Hard,
-}
-
-/// A server that gets the number of the connection and of the request on it, and its URL.
-fn server(
-    deed: impl Fn(usize, usize) -> Deed + Send + Sync + 'static,
-) -> (String, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    let (deed, arrived) = (Arc::new(deed), Arc::new(AtomicUsize::new(0)));
-    let count = arrived.clone();
-    thread::spawn(move || {
-        for (connection, stream) in listener.incoming().map_while(Result::ok).enumerate() {
-            let (deed, count) = (deed.clone(), count.clone());
-            thread::spawn(move || serve(stream, &count, |request| deed(connection, request)));
-        }
-    });
-    (url, arrived)
-}
-
-fn serve(mut stream: TcpStream, count: &AtomicUsize, deed: impl Fn(usize) -> Deed) {
-    for request in 0.. {
-        let (mut input, mut byte) = (Vec::new(), [0]);
-        while !input.ends_with(b"\r\n\r\n") {
-            match stream.read(&mut byte) {
-                Ok(1..) => input.push(byte[0]),
-                _ => return,
-            }
-        }
-        count.fetch_add(1, Ordering::SeqCst);
-        let (bytes, hangs) = deed(request);
-        let _ = stream.write_all(bytes);
-        if hangs == Hangs::Hard {
-            let socket = socket2::SockRef::from(&stream);
-            socket.set_linger(Some(Duration::ZERO)).unwrap();
-        }
-        if hangs != Hangs::No {
-            return;
-        }
-    }
+/// A server that gets the number of the connection and of the request on it.
+fn server(reply: impl Fn(usize, usize) -> Reply + Send + Sync + 'static) -> Peer {
+    Peer::responding(move |request| reply(request.connection, request.index))
 }
 
 fn endings(outcome: &Outcome) -> Vec<Ending> {
@@ -76,23 +34,23 @@ fn endings(outcome: &Outcome) -> Vec<Ending> {
 }
 
 /// The outcome of a second request on a connection that the server closes when that request arrives.
-fn second(world: &World, method: &str, hangs: Hangs) -> (Outcome, usize) {
-    let (url, arrived) = server(move |connection, request| match (connection, request) {
-        (0, 1) => (b"", hangs),
-        _ => (OK, Hangs::No),
+fn second(world: &World, method: &str, end: Reply) -> (Outcome, usize) {
+    let peer = server(move |connection, request| match (connection, request) {
+        (0, 1) => end.clone(),
+        _ => OK.into(),
     });
-    let request = |method: &str| Request::new(method, &url).unwrap();
+    let request = |method: &str| Request::new(method, &peer.url("/")).unwrap();
     assert_eq!(world.send(request("GET")).unwrap().status(), 200);
     let outcome = world.send(request(method));
-    (outcome, arrived.load(Ordering::SeqCst))
+    (outcome, peer.requests().len())
 }
 
 #[test]
 fn an_idempotent_request_is_resent_at_once_from_a_connection_that_ended_without_a_response() {
     let world = World::new();
     for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"] {
-        for hangs in [Hangs::Up, Hangs::Hard] {
-            let (outcome, arrived) = second(&world, method, hangs);
+        for end in ENDS {
+            let (outcome, arrived) = second(&world, method, end.clone());
             assert_eq!(
                 endings(&outcome),
                 [Ending::Resent, Ending::Status(200)],
@@ -113,7 +71,7 @@ fn an_idempotent_request_is_resent_at_once_from_a_connection_that_ended_without_
 fn a_request_that_is_not_idempotent_is_never_resent_once_a_byte_was_sent() {
     let world = World::new();
     for method in ["POST", "PATCH", "PURGE"] {
-        let (outcome, arrived) = second(&world, method, Hangs::Up);
+        let (outcome, arrived) = second(&world, method, CLOSE);
         assert_eq!(endings(&outcome), [Ending::Failed], "{method}");
         let error = outcome.unwrap_err();
         assert_eq!(
@@ -127,90 +85,90 @@ fn a_request_that_is_not_idempotent_is_never_resent_once_a_byte_was_sent() {
 #[test]
 fn reconnect_false_leaves_it_to_the_program() {
     let world = World::with(|config| config.reconnect = false);
-    let (outcome, arrived) = second(&world, "GET", Hangs::Up);
+    let (outcome, arrived) = second(&world, "GET", CLOSE);
     assert_eq!((endings(&outcome), arrived), (vec![Ending::Failed], 2));
 }
 
 #[test]
 fn a_request_is_resent_once_and_not_after_a_byte_of_the_response() {
     let world = World::new();
-    let (never, arrived) = server(|connection, request| match (connection, request) {
-        (0, 0) => (OK, Hangs::No),
-        _ => (b"", Hangs::Up),
+    let never = server(|connection, request| match (connection, request) {
+        (0, 0) => OK.into(),
+        _ => CLOSE,
     });
-    let request = |url: &str| Request::get(url).unwrap();
+    let request = |peer: &Peer| Request::get(&peer.url("/")).unwrap();
     assert!(world.send(request(&never)).is_ok());
     // The first from an idle connection, the second from a new one.
     for before in [1, 3] {
-        assert_eq!(arrived.load(Ordering::SeqCst), before);
+        assert_eq!(never.requests().len(), before);
         let outcome = world.send(request(&never));
         assert_eq!(endings(&outcome), [Ending::Resent, Ending::Failed]);
     }
-    assert_eq!(arrived.load(Ordering::SeqCst), 5);
+    assert_eq!(never.requests().len(), 5);
 
-    let (cut, arrived) = server(|_, request| match request {
-        0 => (OK, Hangs::No),
-        _ => (b"HTTP/1.1 2", Hangs::Up),
+    let cut = server(|_, request| match request {
+        0 => OK.into(),
+        _ => Reply::Closed(b"HTTP/1.1 2".into()),
     });
     assert!(world.send(request(&cut)).is_ok());
     assert_eq!(endings(&world.send(request(&cut))), [Ending::Failed]);
-    assert_eq!(arrived.load(Ordering::SeqCst), 2);
+    assert_eq!(cut.requests().len(), 2);
 
     for part in [&b"H"[..], b"HTTP/1.1 103 Early Hints\r\n\r\n"] {
-        let (cut, arrived) = server(move |_, _| (part, Hangs::Up));
+        let cut = server(move |_, _| Reply::Closed(part.into()));
         assert_eq!(endings(&world.send(request(&cut))), [Ending::Failed]);
-        assert_eq!(arrived.load(Ordering::SeqCst), 1);
+        assert_eq!(cut.requests().len(), 1);
     }
 }
 
 /// The endings of a request whose new connection ends without a response, and how many requests arrived.
-fn from_new(world: &World, method: &str, hangs: Hangs) -> (Vec<Ending>, usize) {
-    let (url, arrived) = server(move |connection, _| match connection {
-        0 => (b"", hangs),
-        _ => (OK, Hangs::No),
+fn from_new(world: &World, method: &str, end: Reply) -> (Vec<Ending>, usize) {
+    let peer = server(move |connection, _| match connection {
+        0 => end.clone(),
+        _ => OK.into(),
     });
-    let outcome = world.send(Request::new(method, &url).unwrap());
-    (endings(&outcome), arrived.load(Ordering::SeqCst))
+    let outcome = world.send(Request::new(method, &peer.url("/")).unwrap());
+    (endings(&outcome), peer.requests().len())
 }
 
 #[test]
 fn an_idempotent_request_is_resent_from_a_new_connection_that_was_closed_or_reset() {
     let resent = vec![Ending::Resent, Ending::Status(200)];
     let failed = vec![Ending::Failed];
-    for hangs in [Hangs::Up, Hangs::Hard] {
+    for end in ENDS {
         let world = World::new();
         for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"] {
             let expected = (resent.clone(), 2);
-            assert_eq!(from_new(&world, method, hangs), expected, "{method}");
+            assert_eq!(from_new(&world, method, end.clone()), expected, "{method}");
         }
         for method in ["POST", "PATCH", "PURGE"] {
             let expected = (failed.clone(), 1);
-            assert_eq!(from_new(&world, method, hangs), expected, "{method}");
+            assert_eq!(from_new(&world, method, end.clone()), expected, "{method}");
         }
         let world = World::with(|config| config.reconnect = false);
-        assert_eq!(from_new(&world, "GET", hangs), (failed.clone(), 1));
+        assert_eq!(from_new(&world, "GET", end.clone()), (failed.clone(), 1));
     }
 }
 
 #[test]
 fn a_request_is_resent_once_whether_its_connections_were_reused_or_new() {
     let world = World::new();
-    let request = |url: &str| Request::get(url).unwrap();
-    for hangs in [Hangs::Up, Hangs::Hard] {
-        let (never, arrived) = server(move |_, _| (b"", hangs));
+    let request = |peer: &Peer| Request::get(&peer.url("/")).unwrap();
+    for end in ENDS {
+        let never = server(move |_, _| end.clone());
         let outcome = world.send(request(&never));
         assert_eq!(endings(&outcome), [Ending::Resent, Ending::Failed]);
-        assert_eq!(arrived.load(Ordering::SeqCst), 2);
+        assert_eq!(never.requests().len(), 2);
     }
 
-    let (stale, arrived) = server(|connection, request| match (connection, request) {
-        (0, 0) => (OK, Hangs::No),
-        _ => (b"", Hangs::Hard),
+    let stale = server(|connection, request| match (connection, request) {
+        (0, 0) => OK.into(),
+        _ => Reply::Reset,
     });
     assert!(world.send(request(&stale)).is_ok());
     let outcome = world.send(request(&stale));
     assert_eq!(endings(&outcome), [Ending::Resent, Ending::Failed]);
-    assert_eq!(arrived.load(Ordering::SeqCst), 3);
+    assert_eq!(stale.requests().len(), 3);
 }
 
 #[test]
@@ -222,32 +180,25 @@ fn any_request_is_resent_from_a_connection_that_ended_before_it_was_sent() {
 fn resent_in_the_handshake(closes: bool) {
     let authority = Authority::new();
     let tls = Arc::new(authority.sign(&["localhost"]).server_any());
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!(
-        "https://localhost:{}/",
-        listener.local_addr().unwrap().port()
-    );
-    thread::spawn(move || {
-        for (connection, mut stream) in listener.incoming().map_while(Result::ok).enumerate() {
-            if connection.is_multiple_of(2) {
-                // In the middle of the handshake.
-                let _ = stream.read(&mut [0]);
-                if closes {
-                    let _ = stream.shutdown(Shutdown::Write);
-                    let _ = stream.read_to_end(&mut Vec::new());
-                } else {
-                    let socket = socket2::SockRef::from(&stream);
-                    socket.set_linger(Some(Duration::ZERO)).unwrap();
-                }
-                continue;
+    let peer = Peer::playing(move |mut stream, connection| {
+        if connection.is_multiple_of(2) {
+            // In the middle of the handshake.
+            let _ = stream.read(&mut [0]);
+            if closes {
+                let _ = stream.shutdown(Shutdown::Write);
+                let _ = stream.read_to_end(&mut Vec::new());
+            } else {
+                reset_at_end(stream);
             }
-            let session = ServerConnection::new(tls.clone()).unwrap();
-            let mut stream = StreamOwned::new(session, stream);
-            let _ = stream.read(&mut [0; 4096]);
-            let _ = stream
-                .write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+            return;
         }
+        let session = ServerConnection::new(tls.clone()).unwrap();
+        let mut stream = StreamOwned::new(session, stream);
+        let _ = stream.read(&mut [0; 4096]);
+        let _ =
+            stream.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
     });
+    let url = format!("https://localhost:{}/", peer.port());
     for (reconnect, expected) in [
         (true, vec![Ending::Resent, Ending::Status(200)]),
         (false, vec![Ending::Failed]),
@@ -271,13 +222,13 @@ fn every_request_of_a_burst_is_resent_once_when_all_connections_end() {
     for limited in [None, Some(20)] {
         let world = World::with(|config: &mut Config| config.per_origin = limited);
         // A server that ends every connection at its second request: all idle connections are stale at once.
-        let (url, arrived) = server(|connection, request| match (connection, request) {
-            (..20, 1) => (b"", Hangs::Up),
-            _ => (OK, Hangs::No),
+        let peer = server(|connection, request| match (connection, request) {
+            (..20, 1) => CLOSE,
+            _ => OK.into(),
         });
         let burst = |count: usize| {
             let mut batch = Batch::new(world.client.clone(), count);
-            (0..count).for_each(|tag| batch.push(tag, Request::get(&url).unwrap()));
+            (0..count).for_each(|tag| batch.push(tag, Request::get(&peer.url("/")).unwrap()));
             let mut outcomes = Vec::new();
             while !batch.is_empty() {
                 world.run(batch.wait(&mut outcomes));
@@ -285,7 +236,7 @@ fn every_request_of_a_burst_is_resent_once_when_all_connections_end() {
             outcomes
         };
         assert!(burst(20).iter().all(|(_, outcome)| outcome.is_ok()));
-        let before = arrived.load(Ordering::SeqCst);
+        let before = peer.requests().len();
         let outcomes = burst(20);
         let failed: Vec<_> = outcomes
             .iter()
@@ -294,7 +245,7 @@ fn every_request_of_a_burst_is_resent_once_when_all_connections_end() {
         assert!(failed.is_empty(), "{failed:?}");
         let attempts: usize = outcomes.iter().map(|(_, o)| endings(o).len()).sum();
         assert!(attempts > 20, "some were stale");
-        assert_eq!(arrived.load(Ordering::SeqCst) - before, attempts);
+        assert_eq!(peer.requests().len() - before, attempts);
         assert!(
             outcomes.iter().all(|(_, o)| endings(o).len() <= 2),
             "each was re-sent once at most"
@@ -317,12 +268,12 @@ fn a_body_that_can_be_read_only_once_is_not_resent() {
         }
     }
     let world = World::new();
-    let (url, _) = server(|_, request| match request {
-        0 => (OK, Hangs::No),
-        _ => (b"", Hangs::Up),
+    let peer = server(|_, request| match request {
+        0 => OK.into(),
+        _ => CLOSE,
     });
-    assert!(world.send(Request::get(&url).unwrap()).is_ok());
-    let request = Request::new("PUT", &url).unwrap();
+    assert!(world.send(Request::get(&peer.url("/")).unwrap()).is_ok());
+    let request = Request::new("PUT", &peer.url("/")).unwrap();
     let error = world
         .send(request.body_from(Once(false), Some(3)))
         .unwrap_err();
@@ -339,9 +290,9 @@ fn a_connection_is_not_reused_shortly_before_its_announced_end() {
     const LONG: &[u8] = b"HTTP/1.1 200 OK\r\nkeep-alive: timeout=60\r\ncontent-length: 2\r\n\r\nok";
     let world = World::new();
     for (response, stays) in [(SHORT, false), (LONG, true), (CLOSES, false)] {
-        let (url, _) = server(move |_, _| (response, Hangs::No));
+        let peer = server(move |_, _| response.into());
         let reused = || {
-            let response = world.send(Request::get(&url).unwrap()).unwrap();
+            let response = world.send(Request::get(&peer.url("/")).unwrap()).unwrap();
             response.attempts()[0].reused
         };
         assert!(!reused());

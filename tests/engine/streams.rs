@@ -1,13 +1,13 @@
 //! Bodies that are read piece by piece: complete, bounded in memory, under the same limits.
 
-use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use hecaton::{Client, Config, Ending, Error, Kind, Phase, Request, Retry, Streaming};
+use hecaton_e2e::peer::{Peer, Requests};
 
 use crate::World;
 
@@ -28,18 +28,12 @@ impl World {
     }
 }
 
-/// A server that runs `respond` for each connection; returns its URL.
-fn server(respond: impl Fn(&mut dyn Write) -> std::io::Result<()> + Send + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let _ = stream.read(&mut [0; 4096]);
-            let _ = respond(&mut stream);
-        }
-    });
-    url
+/// A server that runs `respond` for each connection.
+fn server(respond: impl Fn(&mut dyn Write) -> std::io::Result<()> + Send + Sync + 'static) -> Peer {
+    Peer::playing(move |mut stream, _| {
+        stream.head();
+        let _ = respond(&mut stream);
+    })
 }
 
 #[test]
@@ -108,7 +102,7 @@ fn a_stream_keeps_its_turn_until_its_end() {
 fn a_slow_reader_holds_up_the_server() {
     let sent = Arc::new(AtomicUsize::new(0));
     let count = sent.clone();
-    let url = server(move |out| {
+    let peer = server(move |out| {
         out.write_all(b"HTTP/1.1 200 OK\r\n\r\n")?;
         loop {
             count.fetch_add(out.write(&[b'x'; 65536])?, Ordering::Relaxed);
@@ -116,7 +110,7 @@ fn a_slow_reader_holds_up_the_server() {
     });
     let world = World::new();
     let mut stream = world
-        .run(world.client.open(Request::get(&url).unwrap()))
+        .run(world.client.open(Request::get(&peer.url("/")).unwrap()))
         .unwrap();
     let mut taken = 0;
     for _ in 0..3 {
@@ -185,7 +179,7 @@ fn a_short_body_is_an_error_and_stays_one() {
 fn retries_come_before_the_stream_and_the_cap_is_for_whole_bodies() {
     let tries = AtomicUsize::new(0);
     // The server announces the close. Otherwise the retry might use the ending connection and be re-sent.
-    let url = server(move |out| match tries.fetch_add(1, Ordering::Relaxed) {
+    let peer = server(move |out| match tries.fetch_add(1, Ordering::Relaxed) {
         0 => {
             out.write_all(b"HTTP/1.1 503 No\r\nContent-Length: 5\r\nConnection: close\r\n\r\nlater")
         }
@@ -200,7 +194,9 @@ fn retries_come_before_the_stream_and_the_cap_is_for_whole_bodies() {
     });
     let world = World::new();
     let client = Client::new(config);
-    let mut stream = world.run(client.open(Request::get(&url).unwrap())).unwrap();
+    let mut stream = world
+        .run(client.open(Request::get(&peer.url("/")).unwrap()))
+        .unwrap();
     assert_eq!(world.rest(&mut stream).unwrap(), b"hello");
     let endings: Vec<_> = stream.attempts().iter().map(|one| &one.ending).collect();
     assert_eq!(endings, [&Ending::Status(503), &Ending::Status(200)]);
@@ -208,7 +204,7 @@ fn retries_come_before_the_stream_and_the_cap_is_for_whole_bodies() {
 
 #[test]
 fn giving_up_a_wait_loses_nothing() {
-    let url = server(|out| {
+    let peer = server(|out| {
         out.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")?;
         for _ in 0..20 {
             out.write_all(b"5\r\nhello\r\n")?;
@@ -218,7 +214,7 @@ fn giving_up_a_wait_loses_nothing() {
     });
     let world = World::new();
     let mut stream = world
-        .run(world.client.open(Request::get(&url).unwrap()))
+        .run(world.client.open(Request::get(&peer.url("/")).unwrap()))
         .unwrap();
     let mut body = Vec::new();
     loop {

@@ -1,13 +1,14 @@
 //! TLS: what is verified, what each refusal says, and connections that stay open, are closed or are cut.
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
 use hecaton::{
     Batch, Client, Config, Error, Kind, Outcome, Phase, Proxy, Reactor, Request, TlsVersion,
 };
+use hecaton_e2e::peer::Peer;
 use rcgen::date_time_ymd;
 use rustls::HandshakeKind;
 use rustls::version::{TLS12, TLS13};
@@ -360,23 +361,20 @@ fn large_bodies_go_both_ways() {
 
 #[test]
 fn a_server_without_tls_has_an_error_of_its_own() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!(
-        "https://localhost:{}/",
-        listener.local_addr().unwrap().port()
-    );
-    let plain = thread::spawn(move || {
+    let held = Mutex::new(Vec::new());
+    let peer = Peer::playing(move |mut stream, connection| {
         // First HTTP where TLS is expected, then the end, then nothing at all.
-        let mut first = listener.accept().unwrap().0;
-        let _ = first.read(&mut [0; 512]);
-        let _ = first.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
-        // The second handshake is tried once more.
-        for _ in 0..2 {
-            let mut second = listener.accept().unwrap().0;
-            let _ = second.read(&mut [0; 4096]);
+        match connection {
+            0 => {
+                let _ = stream.read(&mut [0; 512]);
+                let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+            }
+            // The second handshake is tried once more.
+            1 | 2 => drop(stream.read(&mut [0; 4096])),
+            _ => held.lock().unwrap().push(stream.try_clone()),
         }
-        listener.accept().unwrap().0
     });
+    let url = format!("https://localhost:{}/", peer.port());
     let trusting = Trusting::with(&Authority::new(), |config| {
         config.tls_timeout = Some(Duration::from_millis(1500));
     });
@@ -393,5 +391,4 @@ fn a_server_without_tls_has_an_error_of_its_own() {
     );
     assert!(error.elapsed() >= Duration::from_millis(1500));
     assert!(error.attempts()[0].connect_time.is_some() && error.attempts()[0].tls_time.is_none());
-    drop(plain.join());
 }

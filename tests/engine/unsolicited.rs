@@ -2,10 +2,10 @@
 //! request's response.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::thread;
+use std::net::Shutdown;
 
 use hecaton::{Batch, Outcome, Request};
+use hecaton_e2e::peer::Peer;
 
 use crate::World;
 use crate::tls_server::{Authority, Server, Session, read_whole_head};
@@ -32,24 +32,8 @@ fn two(head: &str) -> String {
 }
 
 /// Responds to each request with these bytes, in one write.
-fn server(respond: impl Fn(&str) -> String + Clone + Send + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let respond = respond.clone();
-            thread::spawn(move || serve(stream, respond));
-        }
-    });
-    url
-}
-
-fn serve(mut stream: TcpStream, respond: impl Fn(&str) -> String) {
-    while let Ok(head) = crate::proxy_server::read_head(&mut stream) {
-        if head.is_empty() || stream.write_all(respond(&head).as_bytes()).is_err() {
-            return;
-        }
-    }
+fn server(respond: impl Fn(&str) -> String + Send + Sync + 'static) -> Peer {
+    Peer::responding(move |request| respond(&request.text))
 }
 
 fn own(outcome: Outcome) {
@@ -60,13 +44,13 @@ fn own(outcome: Outcome) {
 
 #[test]
 fn a_second_response_goes_to_no_other_request() {
-    let url = server(two);
+    let peer = server(two);
     for path in ["/", "/interim"] {
         for first in ["GET", "HEAD"] {
             for second in ["GET", "POST"] {
                 let world = World::new();
                 for method in [first, second].repeat(5) {
-                    let request = Request::new(method, &format!("{url}{path}")).unwrap();
+                    let request = Request::new(method, &peer.url(path)).unwrap();
                     own(world.send(request));
                 }
                 let opened = world.client.stats().opened;
@@ -79,7 +63,8 @@ fn a_second_response_goes_to_no_other_request() {
 #[test]
 fn a_connection_on_which_more_came_than_a_response_is_not_used_again() {
     let own_length = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nown";
-    let url = server(move |_| format!("{own_length}{FOREIGN}"));
+    let peer = server(move |_| format!("{own_length}{FOREIGN}"));
+    let url = peer.url("/");
     let world = World::new();
     for opened in 1..=3 {
         own(world.send(Request::get(&url).unwrap()));
@@ -89,7 +74,8 @@ fn a_connection_on_which_more_came_than_a_response_is_not_used_again() {
 
 #[test]
 fn a_second_response_goes_to_no_other_request_of_a_batch_and_to_no_stream() {
-    let url = server(two);
+    let peer = server(two);
+    let url = peer.url("/");
     let world = World::new();
     for width in [1, 7] {
         let mut batch = Batch::new(world.client.clone(), width);
@@ -140,10 +126,10 @@ fn a_second_response_over_tls_goes_to_no_other_request() {
 #[test]
 fn a_connection_is_not_used_again_after_a_response_announced_an_impossible_body() {
     let opened = |response: &'static str| {
-        let url = server(move |_| response.to_owned());
+        let peer = Peer::responding(move |_| response);
         let world = World::new();
         for _ in 0..3 {
-            world.send(Request::get(&url).unwrap()).unwrap();
+            world.send(Request::get(&peer.url("/")).unwrap()).unwrap();
         }
         world.client.stats().opened
     };
@@ -169,23 +155,16 @@ enum Then {
 }
 
 /// A server that sends this response on each connection at once, without waiting for a request.
-fn hasty(response: &'static str, then: Then) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for mut stream in listener.incoming().map_while(Result::ok) {
-            thread::spawn(move || {
-                let _ = stream.write_all(response.as_bytes());
-                if then == Then::EndsAndReads {
-                    let _ = stream.shutdown(Shutdown::Write);
-                }
-                if then != Then::Closes {
-                    let _ = stream.read_to_end(&mut Vec::new());
-                }
-            });
+fn hasty(response: String, then: Then) -> Peer {
+    Peer::playing(move |mut stream, _| {
+        let _ = stream.write_all(response.as_bytes());
+        if then == Then::EndsAndReads {
+            let _ = stream.shutdown(Shutdown::Write);
         }
-    });
-    url
+        if then != Then::Closes {
+            let _ = stream.read_to_end(&mut Vec::new());
+        }
+    })
 }
 
 #[test]
@@ -198,12 +177,12 @@ fn a_response_that_comes_before_its_request_is_taken_in_every_run() {
         (BUSY, Then::Closes),
         (OLD, Then::EndsAndReads),
     ] {
-        let url = hasty(response, then);
+        let peer = hasty(response.to_owned(), then);
         for method in ["GET", "POST"].repeat(30) {
             // Each case has its own client, because unsolicited bytes on a reused connection are handled differently.
             let world = World::new();
             let response = world
-                .send(Request::new(method, &url).unwrap().body("abc"))
+                .send(Request::new(method, &peer.url("/")).unwrap().body("abc"))
                 .unwrap();
             assert_eq!(
                 (response.status(), &response.body()[..]),
@@ -220,7 +199,8 @@ fn a_body_that_is_cut_short_says_how_much_of_it_came() {
             "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{}",
             "x".repeat(come)
         );
-        let url = hasty(response.leak(), Then::EndsAndReads);
+        let peer = hasty(response, Then::EndsAndReads);
+        let url = peer.url("/");
         let world = World::new();
         let error = world.send(Request::get(&url).unwrap()).unwrap_err();
         let words = format!("received {come} of {length} announced bytes");
@@ -244,8 +224,8 @@ fn interim_responses_without_end_are_an_error() {
     let get = |count: usize| {
         let response = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(count);
         let response = response + "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
-        let url = server(move |_| response.clone());
-        World::new().send(Request::get(&url).unwrap())
+        let peer = server(move |_| response.clone());
+        World::new().send(Request::get(&peer.url("/")).unwrap())
     };
     assert_eq!(get(100).unwrap().status(), 200);
     let error = get(101).unwrap_err();

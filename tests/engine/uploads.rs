@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::io;
 use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,6 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hecaton::{Ending, Kind, Phase, Protocol, Request, Retry, Source};
+use hecaton_e2e::peer::{Peer, Requests};
 use hecaton_test_server::{Http2, Options, TestServer};
 use tokio::time::{Sleep, sleep};
 
@@ -332,17 +332,14 @@ fn a_source_that_waits_does_not_hide_a_response() {
             Poll::Pending
         }
     }
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        let mut stream = listener.accept().unwrap().0;
-        let _ = stream.read(&mut [0; 4096]);
+    let peer = Peer::playing(|mut stream, _| {
+        stream.head();
         let _ = stream.write_all(b"HTTP/1.1 401 Who?\r\nContent-Length: 2\r\n\r\nno");
         let _ = stream.read(&mut [0; 4096]);
     });
     let world = World::new();
-    let request = Request::new("POST", &url).unwrap().body_from(Silent, None);
-    let response = world.send(request).unwrap();
+    let request = Request::new("POST", &peer.url("/")).unwrap();
+    let response = world.send(request.body_from(Silent, None)).unwrap();
     assert_eq!((response.status(), &response.body()[..]), (401, &b"no"[..]));
     assert_eq!(response.attempts()[0].ending, Ending::Status(401));
     assert_eq!(world.client.idle_connections(), 0);
