@@ -1,5 +1,6 @@
 # A name with several addresses, and addresses that need no look-up.
 require "test_helper"
+require "scripted"
 
 class AddressTest < ServerTest
   def port = URI(real_server.url).port
@@ -68,23 +69,15 @@ class AddressTest < ServerTest
 
   # The zone says which of this machine's networks, and is for no other machine to know (RFC 6874).
   def test_an_ipv6_address_with_a_zone
-    begin
-      server = TCPServer.new("::1", 0)
-    rescue SystemCallError
-      skip "this machine has no IPv6"
-    end
     heads = Queue.new
-    serving = Thread.new do
-      loop do
-        connection = server.accept
-        heads << connection.gets("\r\n\r\n")
-        connection.write("HTTP/1.1 302 X\r\nLocation: next\r\nContent-Length: 0\r\n\r\n")
-        heads << connection.gets("\r\n\r\n")
-        connection.write("HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-        connection.close
-      end
+    play = lambda do |connection|
+      heads << connection.gets("\r\n\r\n")
+      connection.write(Scripted.response(302, "Location" => "next"))
+      heads << connection.gets("\r\n\r\n")
+      connection.write(Scripted.response(200, "Set-Cookie" => "a=b", "Connection" => "close"))
     end
-    port = server.local_address.ip_port
+    peer = Peer.new(play, TCPServer.new("::1", 0))
+    port = peer.port
     %w[%25lo %lo %251].each do |zone|
       response = client(redirects: true, cookies: true)
         .get("http://[::1#{zone}]:#{port}/a/b", headers: { "Authorization" => "x" })
@@ -104,9 +97,10 @@ class AddressTest < ServerTest
     end
     error = error_of(Hecaton::ConnectError) { client(allow_address: :public).get("http://[::1%25lo]:#{port}/") }
     assert_match(/forbids ::1/, error.message)
+  rescue Errno::EADDRNOTAVAIL, Errno::EAFNOSUPPORT
+    skip "this machine has no IPv6"
   ensure
-    serving&.kill&.join
-    server&.close
+    peer&.stop
   end
 
   def test_what_is_no_address_is_refused_at_once

@@ -2,26 +2,18 @@
 require "test_helper"
 require "digest"
 require "scripted"
-require "socket"
 require "timeout"
 
 class BatchPartsTest < ServerTest
   # A server that writes without end; yields its URL and what it has sent so far.
   def flood(head = "HTTP/1.1 200 OK\r\n\r\n")
     sent = [0]
-    server = TCPServer.new("127.0.0.1", 0)
-    thread = Thread.new do
-      connection = server.accept
-      connection.readpartial(4096)
+    play = lambda do |connection|
+      connection.gets("\r\n\r\n")
       connection.write(head)
       loop { sent[0] += connection.write("x" * 65_536) }
-    rescue SystemCallError
-      nil
     end
-    yield "http://127.0.0.1:#{server.addr[1]}/", sent
-  ensure
-    server&.close
-    thread&.kill&.join
+    Peer.run(play) { |peer| yield peer.url, sent }
   end
 
   def memory

@@ -133,25 +133,19 @@ class ClientTest < ServerTest
   end
 
   def test_idle_connections_give_way_when_descriptors_run_out
-    server = TCPServer.new("0.0.0.0", 0)
-    responding = Thread.new do
-      loop { Thread.new(server.accept) { |connection| respond_once(connection) } }
-    rescue IOError
-      nil # The end.
-    end
+    server = Peer.new(method(:respond_once), TCPServer.new("0.0.0.0", 0))
     script = <<~RUBY
       require "hecaton"
       client = Hecaton::Client.new(timeout: 20)
       Process.setrlimit(:NOFILE, 40)
-      60.times { |number| client.get("http://127.0.0.\#{number + 1}:#{server.addr[1]}/") }
+      60.times { |number| client.get("http://127.0.0.\#{number + 1}:#{server.port}/") }
       print client.idle_connections
     RUBY
     output =
       IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script, err: %i[child out]], &:read)
     assert_includes 1..40, Integer(output, exception: false), output
   ensure
-    server&.close
-    responding&.join
+    server&.stop
   end
 
   def test_a_process_without_descriptors_gets_an_error_that_says_so
@@ -182,15 +176,12 @@ class ClientTest < ServerTest
   end
 
   def test_a_local_address_may_have_a_zone
-    server = TCPServer.new("::1", 0)
-    seen = Thread.new { server.accept.tap { |peer| respond_once(peer) } }
-    response = client(local_address: "::1%lo").get("http://[::1]:#{server.addr[1]}/")
+    response = Peer.run(method(:respond_once), on: TCPServer.new("::1", 0)) do |peer|
+      client(local_address: "::1%lo").get(peer.url)
+    end
     assert_equal "::1", response.attempts.last.local.address
     error = assert_raises(ArgumentError) { client(local_address: "fe80::1%") }
     assert_match(/local_address: "fe80::1%" is not an IP address/, error.message)
-  ensure
-    server&.close
-    seen&.kill&.join
   end
 
   # Keeps the connection open until the client closes it.
@@ -198,10 +189,6 @@ class ClientTest < ServerTest
     connection.readpartial(4096)
     connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     connection.read
-  rescue SystemCallError
-    nil # The client is gone.
-  ensure
-    connection.close
   end
 
   def test_timings_add_up

@@ -107,26 +107,20 @@ class EventsTest < ServerTest
   end
 
   def test_a_connection_that_had_to_be_left
-    server = TCPServer.new("127.0.0.1", 0)
-    responding = Thread.new do
-      2.times do
-        connection = server.accept
-        connection.gets("\r\n\r\n")
-        connection.write(Scripted.response(200))
-        connection.close
-      end
+    play = lambda do |connection|
+      connection.gets("\r\n\r\n")
+      connection.write(Scripted.response(200))
     end
+    peer = Peer.new(play, TCPServer.new("127.0.0.1", 0))
     client = client()
-    address = "http://127.0.0.1:#{server.local_address.ip_port}/"
-    client.get(address)
+    client.get(peer.url)
     sleep 0.1
-    all = events { client.get(address) }
+    all = events { client.get(peer.url) }
     outcome = all.last.payload
     assert_equal all.size - 1, outcome["hecaton.attempts"]
     assert_equal 200, outcome["http.response.status_code"]
   ensure
-    responding&.join
-    server&.close
+    peer&.stop
   end
 
   def test_an_attempt_that_was_re_sent_is_reported_without_a_response

@@ -1,27 +1,21 @@
 # A forked child has none of its parent's connections, and the parent keeps them as they were.
 require "test_helper"
+require "scripted"
 require "tmpdir"
 
 class ForkTest < ServerTest
   # A server of one connection that never responds: [its address, a queue of :requested and :ended].
   def silent
-    server = TCPServer.new("127.0.0.1", 0)
     seen = Queue.new
-    serving = Thread.new do
-      connection = server.accept
-      connection.readpartial(10_000)
+    play = lambda do |connection|
+      connection.gets("\r\n\r\n")
       seen << :requested
       connection.read
       seen << :ended
     rescue SystemCallError
       seen << :ended # As a reset.
-    ensure
-      connection&.close
     end
-    yield "http://127.0.0.1:#{server.local_address.ip_port}/", seen
-  ensure
-    serving&.kill&.join
-    server.close
+    Peer.run(play) { |peer| yield peer.url, seen }
   end
 
   # The output of a child, which lives until the given block has ended.

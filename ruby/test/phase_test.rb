@@ -1,6 +1,7 @@
 # Every phase ends within 50 ms of its limit: once, never doubled, and the server sees one attempt.
 require "test_helper"
 require "open3"
+require "scripted"
 require "socket"
 require "tmpdir"
 
@@ -35,12 +36,12 @@ class PhaseTest < ServerTest
   end
 
   def test_a_handshake_ends_in_time
-    mute { |port, accepted| holds(:tls, "https://127.0.0.1:#{port}/", accepted) }
+    Peer.run { |peer| holds(:tls, "https://127.0.0.1:#{peer.port}/", peer.method(:connections)) }
   end
 
   def test_sending_ends_in_time
     body = "x" * 50_000_000
-    mute { |port, accepted| holds(:send, "http://127.0.0.1:#{port}/", accepted, body: body) }
+    Peer.run { |peer| holds(:send, peer.url, peer.method(:connections), body: body) }
   end
 
   def test_the_wait_for_a_response_ends_in_time = holds_at_the_origin(:first_byte, "stall-head")
@@ -114,18 +115,6 @@ class PhaseTest < ServerTest
     holds(phase, "#{own.url}/fault/#{fault}", -> { own.arrived })
   ensure
     own&.stop
-  end
-
-  # Takes connections and says nothing; yields its port, and what counts them.
-  def mute
-    server = TCPServer.new("127.0.0.1", 0)
-    open = []
-    accepting = Thread.new { loop { open << server.accept } }
-    accepting.report_on_exception = false
-    yield server.local_address.ip_port, -> { open.size }
-  ensure
-    accepting&.kill&.join
-    [server, *open].compact.each(&:close)
   end
 
   # A listener whose queue is full leaves connections unanswered, as a lost host would.

@@ -1,53 +1,38 @@
 # Requests through proxies, from options and from the environment.
 require "test_helper"
-require "socket"
+require "scripted"
 
 class ProxyTest < ServerTest
   # An HTTP proxy that knows every name as this machine's, and writes down the heads it was sent.
   class Proxy
+    include Listening
+
     attr_reader :heads, :port
 
     def initialize(status: 200)
       @heads = []
       @status = status
-      @listener = TCPServer.new("127.0.0.1", 0)
-      @port = @listener.local_address.ip_port
-      @thread = Thread.new { loop { serve(@listener.accept) } }
+      @port = URI(listen).port
     end
 
     def url = "http://user:secret@127.0.0.1:#{port}"
 
-    def stop
-      @thread.kill.join
-      @listener.close
-    end
-
     private
 
     def serve(client)
-      Thread.new do
-        @heads << (head = head_of(client))
-        method, target, = head.split
-        there = TCPSocket.new("127.0.0.1", target[/:(\d+)/, 1]) if @status == 200
-        if method == "CONNECT"
-          client.write("HTTP/1.1 #{@status} x\r\n\r\n")
-        elsif there
-          there.write(head.sub(target, target[%r{\Ahttp://[^/]+(.*)\z}, 1]).sub("\r\n", "\r\nconnection: close\r\n"))
-        else
-          client.write("HTTP/1.1 #{@status} x\r\ncontent-length: 0\r\n\r\n")
-        end
-        splice(client, there) if there
-      rescue SystemCallError, IOError
-        nil # Somebody hung up.
-      ensure
-        [client, there].compact.each(&:close)
+      @heads << (head = client.gets("\r\n\r\n") || return)
+      method, target, = head.split
+      there = TCPSocket.new("127.0.0.1", target[/:(\d+)/, 1]) if @status == 200
+      if method == "CONNECT"
+        client.write("HTTP/1.1 #{@status} x\r\n\r\n")
+      elsif there
+        there.write(head.sub(target, target[%r{\Ahttp://[^/]+(.*)\z}, 1]).sub("\r\n", "\r\nconnection: close\r\n"))
+      else
+        client.write("HTTP/1.1 #{@status} x\r\ncontent-length: 0\r\n\r\n")
       end
-    end
-
-    def head_of(client)
-      head = +""
-      head << client.readline until head.end_with?("\r\n\r\n")
-      head
+      splice(client, there) if there
+    ensure
+      there&.close
     end
 
     def splice(client, there)

@@ -12,23 +12,13 @@ class ResponseTest < ServerTest
   end
 
   def test_header_values_that_are_not_utf8
-    server = TCPServer.new("127.0.0.1", 0)
-    thread = Thread.new do
-      connection = server.accept
-      connection.readpartial(4096)
-      connection.write("HTTP/1.1 200 OK\r\nX-A: caf\xE9\r\nX-B: é\r\nContent-Length: 0\r\n\r\n")
-    ensure
-      connection&.close
-    end
-    headers = client.get("http://127.0.0.1:#{server.addr[1]}/").headers
+    response = "HTTP/1.1 200 OK\r\nX-A: caf\xE9\r\nX-B: é\r\nContent-Length: 0\r\n\r\n"
+    headers = Scripted.run("/" => response) { |server| client.get("#{server.url}/").headers }
     assert_equal ["caf\xE9".b, "é", "0"], headers.map(&:last)
     assert_equal ["caf\xE9".b, "é"], [headers["x-a"], headers["x-b"]]
     assert_equal "\xE9".b, headers["x-a"][/[^a-z]/]
     mixed = Hecaton::Headers.new([["x", "caf\xE9".b], %w[x é]])
     assert_equal "caf\xE9, é".b, mixed["x"]
-  ensure
-    thread&.join
-    server&.close
   end
 
   def test_the_encoding_is_that_of_the_charset

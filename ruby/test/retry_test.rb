@@ -1,6 +1,6 @@
 # Retries: none by default, all visible, and their number is that of the server's log.
 require "test_helper"
-require "socket"
+require "scripted"
 require "time"
 
 class RetryTest < ServerTest
@@ -49,19 +49,11 @@ class RetryTest < ServerTest
 
   # Busy at first, with this field; yields the URL.
   def busy(retry_after)
-    server = TCPServer.new("127.0.0.1", 0)
-    responding = Thread.new do
-      [["503 Busy", "Retry-After: #{retry_after.call}\r\n"], ["200 OK", ""]].each do |status, field|
-        connection = server.accept
-        connection.readpartial(4096)
-        connection.write("HTTP/1.1 #{status}\r\n#{field}Content-Length: 0\r\nConnection: close\r\n\r\n")
-        connection.close
-      end
+    fields = [{ "Retry-After" => retry_after.call }, {}]
+    busy = lambda do |_|
+      Scripted.response(fields.size == 2 ? 503 : 200, { "Connection" => "close" }.merge(fields.shift))
     end
-    yield "http://127.0.0.1:#{server.local_address.ip_port}/"
-  ensure
-    responding&.kill&.join
-    server&.close
+    Scripted.run("/" => busy) { |server| yield "#{server.url}/" }
   end
 
   # The date, which counts seconds, is more than one second away and two at most.

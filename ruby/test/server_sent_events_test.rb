@@ -82,25 +82,15 @@ class ServerSentEventsTest < ServerTest
   # The server sends each String in this queue, one after the other; nil ends the body.
   def server(type = "text/event-stream", status = 200)
     said = Queue.new
-    listener = TCPServer.new("127.0.0.1", 0)
-    serving = Thread.new do
-      connection = listener.accept
+    play = lambda do |connection|
       connection.gets("\r\n\r\n")
       connection.write("HTTP/1.1 #{status} X\r\nContent-Type: #{type}\r\nTransfer-Encoding: chunked\r\n\r\n")
       while (text = said.pop)
         connection.write("#{text.bytesize.to_s(16)}\r\n#{text}\r\n")
       end
       connection.write("0\r\n\r\n")
-    rescue SystemCallError
-      nil
-    ensure
-      connection&.close
     end
-    yield "http://127.0.0.1:#{listener.local_address.ip_port}/?secret", said
-  ensure
-    said << nil
-    serving.join
-    listener.close
+    Peer.run(play) { |peer| yield peer.url("/?secret"), said }
   end
 
   def test_each_event_is_yielded_before_the_next_is_sent

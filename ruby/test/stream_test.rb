@@ -1,5 +1,6 @@
 # Responses read piece by piece: complete, closed when left, safe with threads and forks.
 require "test_helper"
+require "scripted"
 require "timeout"
 
 class StreamTest < ServerTest
@@ -123,26 +124,20 @@ class StreamTest < ServerTest
   end
 
   def test_a_slow_reader_holds_up_the_server
-    sent = 0
-    server = TCPServer.new("127.0.0.1", 0)
-    thread = Thread.new do
-      connection = server.accept
-      connection.readpartial(4096)
+    sent = read = 0
+    flood = lambda do |connection|
+      connection.gets("\r\n\r\n")
       connection.write("HTTP/1.1 200 OK\r\n\r\n")
       loop { sent += connection.write("x" * 65_536) }
-    rescue SystemCallError
-      nil
     end
-    read = 0
-    client.get("http://127.0.0.1:#{server.addr[1]}/") do |response|
-      response.each_chunk do |chunk|
-        sleep 0.1
-        break if (read += chunk.bytesize) > 300_000
+    Peer.run(flood) do |peer|
+      client.get(peer.url) do |response|
+        response.each_chunk do |chunk|
+          sleep 0.1
+          break if (read += chunk.bytesize) > 300_000
+        end
+        assert_operator sent - read, :<, 32 << 20
       end
-      assert_operator sent - read, :<, 32 << 20
     end
-  ensure
-    thread&.join
-    server&.close
   end
 end

@@ -30,19 +30,15 @@ class TokenTest < ServerTest
     private
 
     def serve(connection)
-      while (head = connection.gets("\r\n\r\n"))
-        body = connection.read(head[/^content-length: (\d+)/i, 1].to_i)
-        token = head[/^authorization: (.*?)\r$/i, 1]
+      while (request = Listening.request(connection))
+        head, body = request.split("\r\n\r\n", 2)
+        token = head[/^authorization: (.*?)\r?$/i, 1]
         path = head.split(" ", 3)[1]
         @lock.synchronize { @requested << [path, token, body] }
         sleep 0.3 if path == "/slow"
         connection.write(path.start_with?("/to/") ? moved(path) :
           reply(@good.include?(token&.delete_prefix("Bearer "))))
       end
-    rescue SystemCallError
-      nil
-    ensure
-      connection.close
     end
 
     def moved(path) = "HTTP/1.1 302 X\r\nLocation: #{path.delete_prefix("/to/")}\r\nContent-Length: 0\r\n\r\n"

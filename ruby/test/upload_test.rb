@@ -2,7 +2,7 @@
 require "test_helper"
 require "monitor"
 require "pathname"
-require "socket"
+require "scripted"
 require "stringio"
 require "tempfile"
 require "timeout"
@@ -456,23 +456,18 @@ class UploadTest < ServerTest
 
   def test_a_streamed_response_may_come_while_the_body_is_read
     body = Enumerator.new { |yielder| 20.times { |index| yielder << "piece #{index} " } }
-    server = TCPServer.new("127.0.0.1", 0)
-    thread = Thread.new do
-      connection = server.accept
-      nil until connection.gets == "\r\n"
+    play = lambda do |connection|
+      connection.gets("\r\n\r\n")
       connection.write("HTTP/1.1 200 OK\r\n\r\n")
       while (size = connection.gets.to_i(16)).positive?
         connection.write(connection.read(size))
         connection.read(2)
       end
-      connection.close
     end
-    target = "http://127.0.0.1:#{server.addr[1]}/"
-    seen = client.post(target, body: body) { |response| response.each_chunk.to_a.join }
+    seen = Peer.run(play) do |peer|
+      client.post(peer.url, body: body) { |response| response.each_chunk.to_a.join }
+    end
     assert_equal Array.new(20) { |index| "piece #{index} " }.join, seen
-  ensure
-    thread&.join
-    server&.close
   end
 
   def test_sources_survive_the_garbage_collector
@@ -492,23 +487,9 @@ class UploadTest < ServerTest
 
   # The bytes of the one request that the block sends to this URL.
   def capture
-    server = TCPServer.new("127.0.0.1", 0)
-    thread = Thread.new do
-      connection = server.accept
-      request = +"".b
-      loop do
-        head, body = request.split("\r\n\r\n", 2)
-        break if body && body.bytesize >= head[/^content-length: (\d+)/i, 1].to_i
-
-        request << connection.readpartial(65_536)
-      end
-      connection.write("HTTP/1.1 204 No Content\r\n\r\n")
-      connection.close
-      request
+    Scripted.run("/" => "HTTP/1.1 204 No Content\r\n\r\n") do |server|
+      yield "#{server.url}/"
+      server.requests.first.b
     end
-    yield "http://127.0.0.1:#{server.addr[1]}/"
-    thread.value
-  ensure
-    server&.close
   end
 end

@@ -1,5 +1,6 @@
 # The server of an attempt, from Ruby: the ends of an attempt's connection, and the facts of its TLS handshake.
 require "test_helper"
+require "scripted"
 require "openssl"
 require "tmpdir"
 
@@ -57,19 +58,16 @@ class WhoAnsweredTest < ServerTest
   end
 
   def test_an_address_of_ipv6
-    server = TCPServer.new("::1", 0)
-    thread = Thread.new do
-      peer = server.accept
-      peer.gets("\r\n\r\n")
-      peer.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+    play = lambda do |connection|
+      connection.gets("\r\n\r\n")
+      connection.write(Scripted.response(200))
     end
-    attempt = client.get("http://[::1]:#{server.addr[1]}/").attempts.last
-    assert_equal ["::1", "[::1]:#{server.addr[1]}"], [attempt.peer.address, attempt.peer.to_s]
+    Peer.run(play, on: TCPServer.new("::1", 0)) do |server|
+      peer = client.get(server.url).attempts.last.peer
+      assert_equal ["::1", "[::1]:#{server.port}"], [peer.address, peer.to_s]
+    end
   rescue Errno::EADDRNOTAVAIL
     skip "no IPv6 here"
-  ensure
-    thread&.join
-    server&.close
   end
 
   def test_tls_names_version_cipher_protocol_and_the_real_certificates

@@ -29,19 +29,14 @@ class HecatonBehaviourTest < FaradayTest
   end
 
   def test_the_address_of_this_side
-    listener = TCPServer.new("127.0.0.1", 0)
-    peer = Thread.new do
-      socket = listener.accept
-      socket.gets("\r\n\r\n")
-      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-      socket.remote_address.ip_address
-    ensure
-      socket&.close
+    address = nil
+    play = lambda do |connection|
+      connection.gets("\r\n\r\n")
+      address = connection.remote_address.ip_address
+      connection.write(Scripted.response(200))
     end
-    conn("http://127.0.0.1:#{listener.local_address.ip_port}", request: { bind: { host: "127.0.0.2" } }).get("/")
-    assert_equal "127.0.0.2", peer.value
-  ensure
-    listener&.close
+    Peer.run(play) { |peer| conn(peer.url, request: { bind: { host: "127.0.0.2" } }).get("/") }
+    assert_equal "127.0.0.2", address
   end
 
   # Net::HTTP leaves them out, too.

@@ -1,5 +1,6 @@
 # Each timeout of Faraday's limits what its name says, and a total is always there.
 require_relative "faraday_helper"
+require "scripted"
 
 class FaradayTimesTest < FaradayTest
   # The Faraday error and the phase of Hecaton's.
@@ -23,21 +24,16 @@ class FaradayTimesTest < FaradayTest
   end
 
   def test_timeout_is_the_total_even_while_bytes_come
-    dripping = TCPServer.new("127.0.0.1", 0)
-    Thread.new do
-      socket = dripping.accept
-      socket.gets("\r\n\r\n")
-      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-      loop { socket.write("x"); sleep 0.02 }
-    rescue SystemCallError, IOError
-      nil
+    drip = lambda do |connection|
+      connection.gets("\r\n\r\n")
+      connection.write("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+      loop { connection.write("x"); sleep 0.02 }
     end
-    url = "http://127.0.0.1:#{dripping.local_address.ip_port}"
-    assert_equal :total, failure(Faraday::TimeoutError) {
-      connection(url, request: { timeout: 0.3, read_timeout: 30 }).get("/")
-    }
-  ensure
-    dripping&.close
+    Peer.run(drip) do |peer|
+      assert_equal :total, failure(Faraday::TimeoutError) {
+        connection(peer.url, request: { timeout: 0.3, read_timeout: 30 }).get("/")
+      }
+    end
   end
 
   def test_a_requests_own_timeout_goes_before_the_connections
@@ -107,21 +103,11 @@ class FaradayTimesTest < FaradayTest
 
   # A server that says this and nothing more.
   def silent_after(said)
-    listener = TCPServer.new("127.0.0.1", 0)
-    open = []
-    taking = Thread.new do
-      loop do
-        open << (socket = listener.accept)
-        socket.gets("\r\n\r\n")
-        socket.write(said)
-      end
-    rescue IOError, SystemCallError
-      nil
+    play = lambda do |connection|
+      connection.gets("\r\n\r\n")
+      connection.write(said)
+      sleep
     end
-    yield "http://127.0.0.1:#{listener.local_address.ip_port}"
-  ensure
-    listener.close
-    taking.join
-    open.each(&:close)
+    Peer.run(play) { |peer| yield peer.url }
   end
 end

@@ -83,21 +83,18 @@ class NetHTTPRequestTest < NetHTTPTest
 
   # Net::HTTP of Ruby 3.1 sends Host: ::1:PORT.
   def test_an_ipv6_address_of_a_uri_has_brackets_in_host
-    listener = TCPServer.new("::1", 0)
-    port = listener.local_address.ip_port
-    sent = Thread.new do
-      socket = listener.accept
-      socket.gets("\r\n\r\n").tap { socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") }
-    ensure
-      socket&.close
+    head = nil
+    play = lambda do |connection|
+      head = connection.gets("\r\n\r\n")
+      connection.write(Scripted.response(200))
     end
-    uri = URI("http://[::1]:#{port}/")
-    Hecaton::NetHTTP.start(uri.hostname, port) { |http| http.request(Net::HTTP::Get.new(uri)) }
-    assert_includes sent.value, "Host: [::1]:#{port}\r\n"
+    Peer.run(play, on: TCPServer.new("::1", 0)) do |peer|
+      uri = URI(peer.url)
+      Hecaton::NetHTTP.start(uri.hostname, uri.port) { |http| http.request(Net::HTTP::Get.new(uri)) }
+      assert_includes head, "Host: [::1]:#{uri.port}\r\n"
+    end
   rescue Errno::EADDRNOTAVAIL
     skip "this machine has no IPv6"
-  ensure
-    listener&.close
   end
 
   def test_multipart_with_files_in_one_piece_and_in_chunks

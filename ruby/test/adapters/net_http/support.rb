@@ -54,12 +54,7 @@ class NetHTTPTest < ServerTest
 
   # A server on a port of its own that treats each connection as the test's proc does; yields host and port.
   def served(behaviour)
-    server = TCPServer.new("127.0.0.1", 0)
-    accepting = Thread.new { loop { Thread.new(server.accept) { |socket| behaviour.call(socket) rescue nil } } }
-    yield "127.0.0.1", server.local_address.ip_port
-  ensure
-    accepting&.kill
-    server&.close
+    Peer.run(behaviour) { |peer| yield "127.0.0.1", peer.port }
   end
 end
 
