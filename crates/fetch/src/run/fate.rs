@@ -79,7 +79,7 @@ pub enum Then {
     Now,
     /// As `Now`, once; then as `Apart`. Its connection may have been closed for lack of use.
     Reconnect,
-    /// As `Now`, with fewer requests in flight.
+    /// Again after a moment, without counting as a try, with fewer requests in flight.
     Fewer,
     /// As `Now`, through another proxy.
     OtherProxy,

@@ -1,7 +1,7 @@
 //! The outcome in a record: how the last request of an input ended, against what sending it again would repeat. One
 //! table, which `tests` has in full.
 //!
-//! A POST whose response is a 303 was acted on, whatever becomes of the GET that follows. To send it again is to act
+//! A POST without a key whose 303 was followed was acted on, whatever becomes of the GET. To send it again is to act
 //! twice, so its record is `unknown` unless that GET has a good response.
 
 use crate::record::Outcome;

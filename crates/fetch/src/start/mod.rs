@@ -1,26 +1,27 @@
 //! A job in a folder: planned if it is new, resumed if it is the same, refused if it is another. `more` adds inputs.
 
 mod lists;
+mod lock;
 mod more;
 mod sitemaps;
 mod visit;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
-use nix::fcntl::Flock;
 use uuid::Uuid;
 
 use crate::error::{Error, Result, at};
 use crate::input::{Entry, Format, InputError, Inputs, Source};
 use crate::job::Job;
-use crate::plan::{self, Fed, Folder, Holder, Listed, Plan, try_lock, write_whole};
+use crate::plan::{self, Fed, Folder, Listed, Plan, write_whole};
 use crate::record::URL;
 use crate::request::Maker;
 use crate::run::{self, Running, Sites, Summary, Work};
 
+pub use self::lock::{Lock, is_stopped, lock, lock_if_free, refuse_held};
 pub use self::more::{Added, More, add, limits, round_is_open};
 
 /// A job's folder, ready to be worked on.
@@ -38,9 +39,6 @@ pub struct Started {
     /// Held since before the first byte of the plan, if this process made it or added to it.
     pub(crate) lock: Option<Lock>,
 }
-
-/// A process holds the folder until this is dropped, or until it ends in any way.
-pub type Lock = Flock<File>;
 
 /// Plans a job in a folder, or finds that it is planned there.
 ///
@@ -271,63 +269,6 @@ impl Started {
         };
         run::run(work, &mut *with.observer)
     }
-}
-
-/// Held until it is dropped, or the process ends however it does.
-///
-/// # Errors
-/// When another process holds it.
-pub fn lock(folder: &Folder) -> Result<Lock> {
-    lock_if_free(folder)?.ok_or_else(|| Error::failed(is_held(folder)))
-}
-
-/// The process that holds a folder, if it says who it is.
-fn holder(folder: &Folder) -> Option<Holder> {
-    Holder::noted(&mut File::open(folder.lock()).ok()?)
-}
-
-/// Whether the process that holds a folder is stopped. Nobody needs to wait for it.
-pub fn is_stopped(folder: &Folder) -> bool {
-    holder(folder).is_some_and(|holder| holder.is_stopped())
-}
-
-/// Says who holds a folder, and what to do.
-fn is_held(folder: &Folder) -> String {
-    let path = folder.base().display();
-    match holder(folder) {
-        Some(holder) if holder.is_stopped() => format!(
-            "{holder} works on {path} and is stopped: {}; this command can be run after that",
-            holder.remedy()
-        ),
-        holder => {
-            let who = holder.map(|holder| holder.to_string());
-            let who = who.unwrap_or_else(|| "another process".into());
-            format!(
-                "{who} works on {path} already: `hecaton fetch status {path}` shows its progress"
-            )
-        }
-    }
-}
-
-/// Refuses a folder that another process holds.
-///
-/// # Errors
-/// Who holds it, and what to do.
-pub fn refuse_held(folder: &Folder) -> Result<()> {
-    lock(folder).map(drop)
-}
-
-/// Locks a folder; none when another process holds it.
-///
-/// # Errors
-/// When the file cannot be created.
-pub fn lock_if_free(folder: &Folder) -> Result<Option<Lock>> {
-    let path = folder.lock();
-    let Ok(mut lock) = try_lock(&path).map_err(at("create", &path))? else {
-        return Ok(None);
-    };
-    Holder::note(&mut lock);
-    Ok(Some(lock))
 }
 
 /// Refuses what is settled since a job was planned, and would be otherwise now. `shown` is the job's folder or URL.

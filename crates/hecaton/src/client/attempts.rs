@@ -145,6 +145,7 @@ impl Shared {
         let Some(wait) = wait.filter(|wait| *wait < trace.deadline.left()) else {
             return Verdict::Break(result);
         };
+        // False if some of a body that can be read only once was taken already.
         if !request.body.begin_again() {
             return Verdict::Break(result.map_err(Failure::only_once));
         }

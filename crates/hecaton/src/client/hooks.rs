@@ -65,7 +65,8 @@ pub struct GivenResponse {
 pub struct GivenFailure {
     /// What went wrong.
     pub kind: Kind,
-    /// In which phase. With `Queue` the attempt counts as not made, and no other follows.
+    /// In which phase. With `Queue` the attempt counts as not made, and only a retry predicate may cause
+    /// another.
     pub phase: Phase,
     /// Whether the request counts as sent.
     pub sent: bool,

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 use hecaton::{InParts, Outcome, Part, Request, Response};
 
 use super::Driver;
+use super::conditional::OwnHeaders;
 use super::receiving::{Destination, Over, Receiving, Room, State};
 use super::taken_over::unless_taken_over;
 use crate::error::{Result, at};
-use crate::job::{Job, MinSpeed, split_header};
+use crate::job::{Job, MinSpeed};
 use crate::run::batches::Batches;
 use crate::run::fate::AttemptEnd;
 use crate::run::keep::Keeper;
@@ -27,7 +28,7 @@ const AT_ONCE: u64 = 8 << 20;
 /// The bodies that are being received.
 pub(super) struct Bodies {
     is_on: bool,
-    /// Whether the requests' own headers leave the choice of range and coding to this module.
+    /// Whether the headers of the job and of its hosts leave the choice of range and coding to this module.
     may_resume: bool,
     /// The most bytes of a body.
     most: u64,
@@ -63,13 +64,9 @@ pub(super) enum Came {
 impl Bodies {
     /// The bodies of one of so many threads, which has its share of the memory.
     pub fn new(job: &Job, keeper: &Keeper, threads: usize) -> Bodies {
-        let names = job.request.headers.iter();
-        let mut names = names.filter_map(|header| Some(split_header(header).ok()?.0));
-        let ours = ["range", "if-range", "accept-encoding"];
-        let is_ours = |name: &str| ours.iter().any(|our| name.eq_ignore_ascii_case(our));
         Bodies {
             is_on: keeper.streams(),
-            may_resume: !names.any(is_ours),
+            may_resume: !OwnHeaders::of(job).part_or_coding,
             most: job.network.max_body.map_or(u64::MAX, |most| most as u64),
             least: job.network.min_speed,
             most_in_memory: job.network.max_buffered / threads,

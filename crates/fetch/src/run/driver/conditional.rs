@@ -23,6 +23,8 @@ pub(super) struct OwnHeaders {
     pub version: bool,
     /// Whether a request may ask for a part of a body.
     pub range: bool,
+    /// Whether a request may choose the range or the coding of a body, so that fetch leaves both alone.
+    pub part_or_coding: bool,
 }
 
 impl OwnHeaders {
@@ -34,7 +36,8 @@ impl OwnHeaders {
         OwnHeaders {
             conditions: names_one_of(of_job, &CONDITIONS),
             version: names_one_of(all.clone(), &["if-none-match", "if-modified-since"]),
-            range: names_one_of(all, &["range"]),
+            range: names_one_of(all.clone(), &["range"]),
+            part_or_coding: names_one_of(all, &["range", "if-range", "accept-encoding"]),
         }
     }
 }
@@ -70,4 +73,17 @@ pub(super) fn request(request: Request, flight: &Flight, url: &str) -> Result<Re
         let added = request.header(name, value.as_bytes());
         added.map_err(|error| error.to_string())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_a_host_count_as_those_of_the_job() {
+        let text = "[hosts.\"a.example\"]\nheaders = [\"accept-encoding: gzip\"]\n";
+        let job: Job = toml::from_str(text).unwrap();
+        assert!(OwnHeaders::of(&job).part_or_coding);
+        assert!(!OwnHeaders::of(&Job::default()).part_or_coding);
+    }
 }
