@@ -4,9 +4,10 @@ module Hecaton::Typhoeus
   # Included by Plan.
   module ClientOptions
     VERSIONS = %i[none httpv1_0 httpv1_1 httpv2_0 httpv2_tls httpv2_prior_knowledge].freeze
-    CODINGS = %w[gzip x-gzip deflate br zstd].freeze
+    CODINGS = %w[deflate gzip br zstd].freeze
+    OLD_CODING = "x-gzip" # Another name of gzip, which is not offered.
     FAMILIES = { v4: ["0.0.0.0/0"], v6: ["::/0"] }.freeze
-    private_constant :VERSIONS, :CODINGS, :FAMILIES
+    private_constant :VERSIONS, :CODINGS, :OLD_CODING, :FAMILIES
 
     private
 
@@ -28,7 +29,7 @@ module Hecaton::Typhoeus
       codings = value.to_s.downcase.split(/\s*,\s*/)
       return add_header_once("Accept-Encoding", value.to_s) if codings == ["identity"]
 
-      only(name, value, (codings - CODINGS).empty?, "Hecaton decodes #{CODINGS.drop(2).join(", ")} and gzip.")
+      only(name, value, (codings - CODINGS - [OLD_CODING]).empty?, "Hecaton decodes #{CODINGS.join(", ")}.")
       @accept_encoding = value.to_s
     end
 
@@ -83,7 +84,7 @@ module Hecaton::Typhoeus
 
     # A header of the program's own is sent in place of the option's codings.
     def set_up_decoding
-      codings = @accept_encoding.empty? ? CODINGS.drop(1).join(", ") : @accept_encoding
+      codings = @accept_encoding.empty? ? CODINGS.join(", ") : @accept_encoding
       add_header("Accept-Encoding", codings) unless header?("accept-encoding")
       %i[decode decode_always].each { |name| setting(name, true) } unless @raw
     end

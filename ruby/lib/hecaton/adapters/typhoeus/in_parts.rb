@@ -25,7 +25,7 @@ module Hecaton::Typhoeus
 
     def head(response)
       @head = Response.of(response)
-      @length = @head.headers["Content-Length"].to_i
+      @length = [*@head.headers["Content-Length"]].last.to_i # A server may send equal ones.
       @request.execute_headers_callbacks(@head)
       @plan.unwanted(response)
     end
