@@ -59,13 +59,13 @@ class Hecaton::Typhoeus::Request
     # Calls the callbacks of the end: on_complete and on_progress, then on_success or on_failure. Typhoeus' global
     # callbacks go before the request's own. The value of the last one is the response's handled_response.
     def execute_callbacks
-      list_callbacks
-      call_back
+      list_calls
+      call_listed
     end
 
     # Calls those of the list that were not begun. Ruby looks for interrupts when a method returns: one
     # comes before a callback is counted, or in it.
-    def call_back(calls = @calls) # :nodoc:
+    def call_listed(calls = @listed_calls) # :nodoc:
       response = @response
       at = -1
       while (at += 1) < calls.size
@@ -77,7 +77,7 @@ class Hecaton::Typhoeus::Request
     private
 
     # The callbacks that are there, and none that they add. One that was begun is nil from then on.
-    def list_callbacks
+    def list_calls
       list = [*@on_complete]
       list.concat(@on_progress) if @on_progress
       for_all = Hecaton::Typhoeus unless FOR_ALL.empty?
@@ -86,7 +86,7 @@ class Hecaton::Typhoeus::Request
         for_all&.list_verdict(list, response)
         list_verdict(list, response) if @on_success || @on_failure
       end
-      @calls = list
+      @listed_calls = list
     end
   end
 end

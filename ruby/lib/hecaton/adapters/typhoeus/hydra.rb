@@ -18,7 +18,7 @@ module Hecaton::Typhoeus
     # Changes that, also while it runs. A lower one lets those under way end.
     def max_concurrency=(most)
       @max_concurrency = most
-      @limit = [most, @most_connections].compact.min || Float::INFINITY
+      @most_at_once = [most, @most_connections].compact.min || Float::INFINITY
     end
 
     # max_concurrency:: default 200. Whatever Integer() takes.
@@ -27,12 +27,13 @@ module Hecaton::Typhoeus
     def initialize(options = {})
       options = options.transform_keys(&:to_sym)
       most = Integer(options.fetch(:max_concurrency, 200))
-      options.each { |name, value| take(name, value) }
+      options.each { |name, value| take_option(name, value) }
       self.max_concurrency = most
       @transfers = Transfers.new(self)
       @queued_requests = []
-      @running = Mutex.new # Held by the fiber that runs it, and let go of if that thread ends or is a parent's.
-      @taken = [] # From the queue, and neither with Transfers nor ended yet: an interrupt must not lose them.
+      @run_lock = Mutex.new # Held by the fiber that runs it, and let go of if that thread ends or is a parent's.
+      # From the queue, and neither with Transfers nor ended yet: an interrupt must not lose them.
+      @taken_requests = []
     end
 
     # Runs until nothing is queued or under way. An exception that leaves a callback leaves it at once, and so do
@@ -43,8 +44,8 @@ module Hecaton::Typhoeus
     # If a callback sets it so, the rest run one at a time. Raises ThreadError if it runs in another thread or fiber,
     # which goes on.
     def run
-      in_callback = @running.owned?
-      refuse_second_run unless in_callback || @running.try_lock
+      in_callback = @run_lock.owned?
+      refuse_second_run unless in_callback || @run_lock.try_lock
       @transfers.resume
       take_up_again unless in_callback # What is taken is being started.
       dequeue_many
@@ -52,7 +53,7 @@ module Hecaton::Typhoeus
       nil while @transfers.wait || start_next
       memory.clear
     ensure
-      leave(in_callback) if @running.owned?
+      leave_run(in_callback) if @run_lock.owned?
     end
 
     # Adds a request at the end of the queue.
@@ -78,78 +79,100 @@ module Hecaton::Typhoeus
       queue = @queued_requests
       return if queue.empty?
 
-      @taken << queue[0].unanswered # Before it leaves the queue. An interrupt finds it in one of the two.
-      start(queue.shift)
+      # Before it leaves the queue. An interrupt finds it in one of the two.
+      @taken_requests << queue[0].without_listed_calls
+      start_request(queue.shift)
     end
 
     # Starts as many of the queue as max_concurrency allows.
-    def dequeue_many = (dequeue until @queued_requests.empty? || @transfers.size >= @limit)
+    def dequeue_many = (dequeue until @queued_requests.empty? || @transfers.size >= @most_at_once)
 
     # Starts a request now, queue and limit notwithstanding, or ends it without the network. It continues in `run`.
     def add(request)
-      @taken << request.unanswered
-      start(request)
+      @taken_requests << request.without_listed_calls
+      start_request(request)
     end
 
     # The batch has this request, or it has ended. One that is still in the queue after an interrupt is
     # here twice.
-    def started(request) = @taken.delete(request) # :nodoc:
+    def note_started(request) = @taken_requests.delete(request) # :nodoc:
 
     # A request has ended without the network, so the first of the queue starts instead. In a
     # loop, for that may end so, too.
-    def left # :nodoc:
-      @free = @free.to_i + 1
-      return if @free > 1
+    def note_left # :nodoc:
+      @free_places = @free_places.to_i + 1
+      return if @free_places > 1
 
-      while @free.positive?
+      while @free_places.positive?
         dequeue
-        @free -= 1
+        @free_places -= 1
       end
     ensure
-      @free = 0 if $! # A callback raised it.
+      @free_places = 0 if $! # A callback raised it.
     end
 
     # Responses of this run, by request, with Config.memoize.
     def memory = @memory ||= {}
 
-    private
+    # A method that `dequeue` does without. See Overrides.
+    OVERRIDABLE = %i[add].freeze
 
-    def leave(in_callback)
-      @transfers.pause
-    ensure
-      @running.unlock unless in_callback
+    # The way of requests in a hydra that overrides it.
+    module Openly # :nodoc: all
+      def dequeue
+        return if @queued_requests.empty?
+
+        @taken_requests << @queued_requests[0].without_listed_calls
+        add(request = @queued_requests.shift)
+        note_started(request) # It may have passed none of the other methods.
+      end
     end
 
-    def start(request)
+    extend Overrides
+
+    private
+
+    def singleton_method_added(name)
+      super
+      singleton_class.prepend(Openly) if OVERRIDABLE.include?(name)
+    end
+
+    def leave_run(in_callback)
+      @transfers.pause
+    ensure
+      @run_lock.unlock unless in_callback
+    end
+
+    def start_request(request)
       return @transfers.start(request) unless request.layered?
 
       Layers.pass(request, self, (memory if Config.memoize)) { @transfers.start(request) }
-      started(request)
+      note_started(request)
     rescue Ethon::Errors::EthonError, Errors::NoStub
-      started(request) # It is left out.
+      note_started(request) # It is left out.
       raise
     end
 
     # An interrupt has kept these from being started, or from having all their callbacks called.
     def take_up_again
-      @free = 0
-      while (request = @taken.last)
-        if request.answered?
-          request.call_back
+      @free_places = 0
+      while (request = @taken_requests.last)
+        if request.calls_listed?
+          request.call_listed
         elsif !@queued_requests.first.equal?(request) && start_again?(request)
           @queued_requests.unshift(request)
         end
-        started(request)
+        note_started(request)
       end
     end
 
     def start_again?(request)
-      @starts = request.equal?(@restarted) ? @starts + 1 : 1
+      @restarts = request.equal?(@restarted) ? @restarts + 1 : 1
       @restarted = request
-      @starts <= MOST_STARTS
+      @restarts <= MOST_STARTS
     end
 
-    def take(name, value)
+    def take_option(name, value)
       case name
       when :max_concurrency, *WITHOUT_EFFECT then nil
       when :max_total_connections then @most_connections = value && Integer(value)

@@ -39,7 +39,7 @@ module Hecaton::Typhoeus
 
     # The response of a request that is not in flight in its hydra, where another starts instead.
     private_class_method def self.left(response, hydra)
-      hydra&.left
+      hydra&.note_left
       response
     end
 

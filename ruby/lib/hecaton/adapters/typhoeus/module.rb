@@ -13,7 +13,8 @@ end
 %w[
   ethon errors return_codes config header debug_info facts response_informations response_status response
   callbacks expectation layers query form clients refusals cookie_files
-  proxy_options tls_options client_options request_options plan takers in_parts exchange request sent transfers hydra
+  proxy_options tls_options client_options request_options plan takers in_parts exchange overrides request sent
+  transfers hydra
   cache verbs
 ].each { |name| require_relative "#{name}" }
 require_relative "params_decoder" if defined?(Rack)

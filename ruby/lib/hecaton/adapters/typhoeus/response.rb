@@ -36,7 +36,7 @@ module Hecaton::Typhoeus
     end
 
     # Hash of all that is known; the methods read it.
-    def options = @options ||= facts
+    def options = @options ||= known_facts
 
     # Whether it is a stub's: true, or what the stub was made by.
     def mock = defined?(@mock) ? @mock : (@options && @options[:mock])
@@ -73,8 +73,9 @@ module Hecaton::Typhoeus
 
     private
 
-    def facts
-      facts = Facts.of(@outcome, bytes, return_code, @request&.sent_bytes, @request&.debug_info || DebugInfo.new)
+    def known_facts
+      notes = @request&.verbose_notes || DebugInfo.new
+      facts = Facts.of(@outcome, body_bytes, return_code, @request&.sent_bytes, notes)
       facts[:response_code] = @own_status if @own_status
       # The engine drops the fragment, and libcurl keeps it.
       facts[:effective_url] << @request.url[/#.*/m].to_s.b if @request && @outcome.redirects.empty?
@@ -82,12 +83,13 @@ module Hecaton::Typhoeus
     end
 
     # Subscribers to the engine's events may have the String too.
-    def bytes
+    def body_bytes
       return @own_body if @own_body
       return @own_body = "".b unless @outcome.is_a?(Hecaton::Response)
 
       body = @outcome.body
-      body.encoding == Encoding::BINARY ? body : @own_body = body.dup.force_encoding(Encoding::BINARY)
+      # Noted, because a program may give the String another encoding, and reads it again.
+      @own_body = body.encoding == Encoding::BINARY ? body : body.dup.force_encoding(Encoding::BINARY)
     end
   end
 end

@@ -12,7 +12,7 @@ module Hecaton::Typhoeus
       def return_message = ReturnCodes.text(return_code)
 
       # String of bytes (ASCII-8BIT), as in Typhoeus; of a response made by hand what it was given.
-      def response_body = @options ? @options[:response_body] || @options[:body] : bytes
+      def response_body = @options ? @options[:response_body] || @options[:body] : body_bytes
       alias body response_body
 
       # String: heads of all responses, those of redirects that were followed first.

@@ -30,7 +30,7 @@ module Hecaton::Typhoeus
 
       # Starts a request. One that cannot be sent as it is given is left out.
       def start(request)
-        plan = request.planned
+        plan = request.plan_sending
         return forbid(request, plan) if !plan.plain && plan.forbidden
 
         client = plan.client
@@ -85,10 +85,10 @@ module Hecaton::Typhoeus
         outer = @calling
         @calling = pending
         unless pending.equal?(@delivered)
-          calls = request.take_outcome(outcome)
+          calls = request.take_outcome(outcome, pending)
           @calls, @delivered, @size = calls, pending, @size - 1
         end
-        request.call_back(@calls) # It may be queued again already, and then has none of its own.
+        request.call_listed(@calls) # It may be queued again already, and then has none of its own.
         @hydra.dequeue_many
       ensure
         @calling = outer
@@ -138,7 +138,7 @@ module Hecaton::Typhoeus
       # Ends a request whose scheme is forbidden.
       def forbid(request, plan)
         request.finish(Exchange.response(plan, plan.forbidden))
-        @hydra.started(request)
+        @hydra.note_started(request)
       end
 
       # The way of this client's requests into the batch, which belongs to the client of its first request.
@@ -153,13 +153,19 @@ module Hecaton::Typhoeus
       # Does each step once, also if it is called again.
       def promise(request, pending)
         @sent = pending
-        request.in_parts = InParts.new(request, request.plan, @batch, pending) if request.watched? && !pending.in_parts?
+        hand_over(request, pending) if request.hands_over_parts? && !pending.in_parts?
         if pending.instance_of?(Sent) then pending.callback = request
         elsif !pending.callback? then pending.on_complete { |outcome| deliver(pending, request, outcome) }
         end
-        @hydra.started(request)
+        @hydra.note_started(request)
         @sending, @sent, @size = nil, nil, @size + 1
         nil # The values would be an Array.
+      end
+
+      # A request may be under way more than once, so its Pending has what collects the parts of a response.
+      def hand_over(request, pending)
+        request.came_in_parts = true
+        pending.parts = InParts.new(request, request.sending_plan, @batch, pending)
       end
     end
   end
