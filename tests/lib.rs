@@ -1,3 +1,3 @@
-//! End-to-end tests: see the files beside this one. What several crates' tests use is here.
+//! End-to-end tests: see the files beside this one. Tests of several crates use `peer`.
 
 pub mod peer;

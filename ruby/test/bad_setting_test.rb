@@ -148,7 +148,7 @@ class BadSettingTest < ServerTest
     assert_equal 200, Hecaton.get(u, nil, timeout: 5).status
   end
 
-  # What would never match a method or a status, or would be cut to another number.
+  # Values that would never match a method or a status, or that would be cut to another number.
   def test_retries_that_could_not_be
     { { methods: [:gett] } => 'retry: methods has "GETT"; did you mean "GET"?',
       { jitter: 5 } => "retry: jitter: 5 is not a share: give a number from 0 to 1" }

@@ -89,7 +89,7 @@ impl Lossy {
         self.course.lock().unwrap().to_lose = count;
     }
 
-    /// Loses so many of the server's next datagrams that carry bodies, or explore the largest size.
+    /// Loses this many of the server's next datagrams that carry bodies or explore the largest size.
     pub fn lose_large(&self, count: usize) {
         self.course.lock().unwrap().large_to_lose = count;
     }

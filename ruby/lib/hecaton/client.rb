@@ -219,7 +219,7 @@ module Hecaton
       raise ArgumentError, "#{name}: #{value.inspect} is not a share: give a number from 0 to 1"
     end
 
-    # The method. A misspelt one would end retries in silence; one that resembles none may be a server's own.
+    # The method. A misspelt method would end retries in silence. A method that resembles none may be a server's own.
     private_class_method def self.retried_method(name)
       like = Suggestion.like(name, METHODS) unless METHODS.include?(name)
       return name unless like

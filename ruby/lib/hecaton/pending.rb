@@ -32,7 +32,7 @@ module Hecaton
     # The features' part in this request, nil without features.
     attr_reader :run # :nodoc:
 
-    # What collects the parts of the response, for adapters; nil for none.
+    # The object that collects the parts of the response, for adapters; nil for none.
     attr_accessor :parts # :nodoc:
 
     # kind is the method, the engine's batch, and the Batch or Guest that queues the request. All of a

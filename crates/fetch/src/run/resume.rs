@@ -1,11 +1,10 @@
 //! Decides from the head of a response whether its body continues a partial body, begins it again, or is of no use
 //! (`driver/bodies` requests the rest).
 //!
-//! Only a strong validator names the same bytes (RFC 9110 §8.8.1), so only a body with one is resumed, and only if it is
-//! in a file: a body in memory begins again. That is a strong
-//! `ETag`, or, without any `ETag`, a `Last-Modified` that was old when it was sent (§8.8.2.2). A 206 must repeat it,
-//! begin where the partial body ends, agree about the length, and have no coding. Anything else is refused, and the
-//! body is requested whole.
+//! Only a strong validator names the same bytes (RFC 9110 §8.8.1), so only a body with one is resumed. A body in memory
+//! begins again, too. A strong validator is a strong `ETag`, or, without any `ETag`, a `Last-Modified` that was old when
+//! it was sent (§8.8.2.2). A 206 must repeat it, begin where the partial body ends, agree about the length, and have no
+//! coding. Anything else is refused, and the body is requested whole.
 
 use std::time::Duration;
 

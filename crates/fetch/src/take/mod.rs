@@ -279,7 +279,7 @@ fn css(text: &str) -> Result<From, String> {
         Ok(selector) => Ok(From::Css(selector, attribute)),
         Err(error) => {
             let error = error.to_string();
-            // What the parser says of an error that it has no words for.
+            // The parser asks for a report where it has no words for an error.
             let why = match first_line(&error) {
                 why if why.contains("report this") => "write it as in a stylesheet",
                 why => why,

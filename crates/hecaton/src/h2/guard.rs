@@ -1,5 +1,5 @@
 //! A filter between a server and `h2`: an error of one stream ends only that stream (RFC 9113 §5.4.2, §8.1.1), and a
-//! malformed response is no success. It is no limit on floods: `link` sets those of `h2`.
+//! malformed response is no success. Limits on floods are not here: `link` sets those of `h2`.
 //!
 //! `h2` ends the connection for some errors of a stream, and ignores others. So the guard follows the bytes, frame by
 //! frame, before `h2` reads them. As long as nothing is wrong, each byte passes unchanged, except that small DATA frames

@@ -37,9 +37,9 @@ pub fn harmless(value: Value) -> Value {
 
 /// The line of an error output that says why its program ended; none of an empty one.
 ///
-/// Python writes its error below the frames of its last traceback, Ruby first, and Node in the midst: it is the last
-/// line that names an error, and else the last line. Lines of a stack are indented, and headings end in a colon; both
-/// say where, and not what.
+/// Python writes its error below the frames of its last traceback, Ruby writes it first, and Node in the middle. So the
+/// line is the last one that names an error, or else the last one. Lines of a stack are indented, and headings end in a
+/// colon: both say where, and not what.
 pub fn cause(said: &str) -> Option<String> {
     let mut lines = said.lines().filter(|line| !line.trim().is_empty());
     let is_text = |line: &&str| !line.starts_with(char::is_whitespace) && !line.ends_with(':');

@@ -46,7 +46,7 @@ pub struct View {
     pub(crate) records: Vec<Value>,
     /// Written instead of the records where a kind of run has CSV of its own.
     pub(crate) csv: Option<String>,
-    /// What machines read where there is no document of a run.
+    /// The JSON of a view that has no document of a run.
     pub(crate) json: Value,
 }
 

@@ -17,8 +17,8 @@ use crate::wire::tls::{Secure, Tls};
 
 /// Windows large enough that an upload does not wait for them on loopback.
 const WINDOW: u32 = 1024 * 1024;
-/// What may be sent before the first acknowledgement: as much as Linux sends over TCP, ten segments of 1,448 bytes.
-/// `quinn` has ten datagrams of 1,200 bytes. RFC 9002 (§7.2) has ten of the size of the path, up to 14,720 bytes.
+/// Bytes that may be sent before the first acknowledgement. Linux sends as many over TCP: ten segments of 1,448 bytes.
+/// `quinn`'s default is ten datagrams of 1,200 bytes. RFC 9002 (§7.2) allows ten of the path's size, up to 14,720 bytes.
 const INITIAL_WINDOW: u64 = 14_480;
 /// Streams that a connection may have open at once.
 const MOST_STREAMS: u32 = 4096;

@@ -20,7 +20,7 @@ pub fn class(kind: Kind) -> &'static str {
     known.map_or("Error", |(_, name)| name)
 }
 
-/// The kind of error of which this is the class.
+/// The kind of error that has this class.
 pub fn kind(class: &str) -> Option<Kind> {
     let known = CLASSES.iter().find(|(_, name)| *name == class);
     known.map(|(kind, _)| *kind)

@@ -1,4 +1,4 @@
-# What programs do with the objects that they get: they override methods, change what they are given, and copy.
+# Programs override methods of the objects that they get, change their values, and copy them.
 require_relative "both"
 require_relative "drop_in"
 require "scripted"

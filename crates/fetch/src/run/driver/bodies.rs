@@ -19,7 +19,7 @@ use crate::run::part::{OpenPart, Pending};
 use crate::run::unrequested::Refusal;
 use crate::sink::{Partial, Whole};
 
-/// A try that brought so many new bytes of a body that can be resumed, and whose end is known, is not counted.
+/// New bytes of a body with which a try is not counted. The body can be resumed, and its end is known.
 const PROGRESS: u64 = 1 << 20;
 
 /// Bytes of a body that are digested before others get a turn.
