@@ -164,7 +164,7 @@ fn a_status_everywhere_ends_a_run_at_once_with_a_sentence() {
     let line = format!("sweep {} --client net-http --quiet --out", service.url);
     let ending = run(with_ruby(&line).arg(folder.path()));
     ending.assert(1, &["responds with status 404", &service.url]);
-    assert_eq!(service.requests.lock().unwrap().len(), 1);
+    assert_eq!(service.requests().len(), 1);
     let service = Service::start(|_| 401);
     let line = format!("sweep {} --client net-http --quiet --out", service.url);
     let ending = run(with_ruby(&line).arg(folder.path().join("401")));
@@ -176,7 +176,7 @@ fn a_status_everywhere_ends_a_run_at_once_with_a_sentence() {
             "Authorization",
         ],
     );
-    assert_eq!(service.requests.lock().unwrap().len(), 1);
+    assert_eq!(service.requests().len(), 1);
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn urls_of_a_file_take_turns() {
         urls.display()
     );
     run(with_ruby(&line).arg(folder.path().join("run"))).assert(0, &[]);
-    let requests = service.requests.lock().unwrap();
+    let requests = service.requests();
     let of = |path: &str| {
         let begins = format!("GET /api/{path} ");
         requests
@@ -251,7 +251,7 @@ fn header_fields_and_a_body_are_sent_and_their_values_kept_in_no_file() {
     let mut command = with_ruby(&line);
     command.args(["-H", "X-Key: a secret", "-H", "Accept: text/html"]);
     run(command.arg("--out").arg(folder.path().join("run"))).assert(0, &[]);
-    let requests = service.requests.lock().unwrap();
+    let requests = service.requests();
     // Of both clients: their tries, the connections that are opened, and the round; and four that time the service.
     assert_eq!(requests.len(), 2 * (1 + 1 + 10) + 4);
     for request in requests.iter() {

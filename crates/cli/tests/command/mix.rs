@@ -5,7 +5,7 @@ use crate::support::{document, run};
 
 /// How many requests a service got that begin with this line.
 fn count(service: &Service, begins: &str) -> usize {
-    let requests = service.requests.lock().unwrap();
+    let requests = service.requests();
     let own = requests.iter();
     own.filter(|request| request.starts_with(begins)).count()
 }
@@ -26,7 +26,7 @@ fn comparisons_and_shootouts_take_urls_of_a_file() {
             count(&service, "GET /api/a "),
             count(&service, "GET /api/b "),
         );
-        assert_eq!(a + b, service.requests.lock().unwrap().len());
+        assert_eq!(a + b, service.requests().len());
         assert!(a >= 15 && b >= 15, "{a} {b}");
         let target = &document(&folder.path().join("run"))["plan"]["target"];
         assert_eq!(target["urls"], 2, "{target}");

@@ -1,12 +1,11 @@
 //! Large bodies go to the disk as they come, and are resumed after a kill; whatever the server does, no file is mixed.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Child;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use hecaton_e2e::peer::{Peer, Requests};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -334,10 +333,9 @@ fn a_body_that_is_cut_is_resumed_in_the_same_run() {
 }
 
 /// A body without an end: each response brings two more megabytes of it, and says another length. After many it ends.
-fn endless(stream: TcpStream, count: u64) {
+fn endless(mut stream: &TcpStream, count: usize) {
     let mut from = 0;
-    let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
-    for line in lines.by_ref().take_while(|line| !line.is_empty()) {
+    for line in stream.head().unwrap_or_default().lines() {
         let range = line.to_ascii_lowercase();
         if let Some(first) = range.strip_prefix("range: bytes=") {
             from = first.trim_end_matches('-').parse().unwrap();
@@ -345,7 +343,7 @@ fn endless(stream: TcpStream, count: u64) {
     }
     let body = vec![b'x'; 2 << 20];
     let (end, total) = match count < 60 {
-        true => (from + (2 << 20) - 1, from + (4 << 20) + count),
+        true => (from + (2 << 20) - 1, from + (4 << 20) + count as u64),
         false => (from + (2 << 20) - 1, from + (2 << 20)),
     };
     let head = match from {
@@ -356,27 +354,18 @@ fn endless(stream: TcpStream, count: u64) {
             body.len()
         ),
     };
-    let mut out = &stream;
-    let _ = out.write_all(&[head.as_bytes(), &body].concat());
+    let _ = stream.write_all(&[head.as_bytes(), &body].concat());
 }
 
 #[test]
 fn a_body_that_has_no_end_is_given_up() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let count = Arc::new(AtomicU64::new(0));
-    let counted = count.clone();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            endless(stream, counted.fetch_add(1, Ordering::SeqCst));
-        }
-    });
+    let peer = Peer::playing(endless);
     let world = World::new();
-    let urls = [format!("http://127.0.0.1:{port}/endless")];
+    let urls = [peer.url("/endless")];
     let list = world.write("urls.txt", urls.into_iter());
     let ended = world.run_to(3, &list, &["--keep-body", "files", "--retries", "2"]);
     assert!(ended.stderr.contains("1 error"), "{}", ended.stderr);
-    assert!(count.load(Ordering::SeqCst) < 20, "{count:?}");
+    assert!(peer.connections() < 20, "{}", peer.connections());
 }
 
 #[test]

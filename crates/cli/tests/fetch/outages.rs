@@ -1,74 +1,48 @@
 //! A host that goes down and comes back loses nothing; one that stays down leaves what `again` takes.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+
+use hecaton_e2e::peer::{Peer, Reply, Requests};
 
 use crate::support::{World, count, ending, hecaton};
 
 /// Drops connections for ever.
 const FOR_EVER: u64 = 1 << 60;
 
+const RESPONSE: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+
 /// A server that responds once on each connection, and now and then drops some instead.
 struct Shaky {
-    port: u16,
-    /// How many connections still get a response before some are dropped.
-    responses: Arc<AtomicU64>,
-    /// How many are dropped then.
+    peer: Peer,
+    /// How many are dropped after the first responses.
     drops: Arc<AtomicU64>,
-    /// The first lines of all requests.
-    seen: Seen,
 }
-
-type Seen = Arc<Mutex<Vec<String>>>;
 
 impl Shaky {
     fn start(responses: u64, drops: u64) -> Shaky {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let shaky = Shaky {
-            port: listener.local_addr().unwrap().port(),
-            responses: Arc::new(responses.into()),
-            drops: Arc::new(drops.into()),
-            seen: Seen::default(),
+        let (responses, drops) = (AtomicU64::new(responses), Arc::new(AtomicU64::new(drops)));
+        let left = drops.clone();
+        let take = |from: &AtomicU64| {
+            from.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
+                left.checked_sub(1)
+            })
         };
-        let (responses, drops, seen) = (
-            shaky.responses.clone(),
-            shaky.drops.clone(),
-            shaky.seen.clone(),
-        );
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let take = |from: &AtomicU64| {
-                    from.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
-                        left.checked_sub(1)
-                    })
-                };
-                let is_dropped = take(&responses).is_err() && take(&drops).is_ok();
-                let seen = seen.clone();
-                std::thread::spawn(move || respond(stream, is_dropped, &seen));
-            }
+        let peer = Peer::responding(move |_| {
+            let is_dropped = take(&responses).is_err() && take(&left).is_ok();
+            Reply::Closed(if is_dropped {
+                Vec::new()
+            } else {
+                RESPONSE.into()
+            })
         });
-        shaky
+        Shaky { peer, drops }
     }
 
     fn list(&self, world: &World, count: u64) -> std::path::PathBuf {
-        let port = self.port;
-        world.write(
-            "urls.txt",
-            (0..count).map(|n| format!("http://127.0.0.1:{port}/{n}")),
-        )
-    }
-}
-
-/// Reads one request, and responds unless the connection is to be dropped.
-fn respond(stream: TcpStream, is_dropped: bool, seen: &Seen) {
-    let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
-    seen.lock().unwrap().extend(lines.next());
-    while lines.next().is_some_and(|line| !line.is_empty()) {}
-    let head = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
-    if !is_dropped {
-        let _ = (&stream).write_all(head.as_bytes());
+        let urls = (0..count).map(|n| self.peer.url(&format!("/{n}")));
+        world.write("urls.txt", urls)
     }
 }
 
@@ -126,7 +100,8 @@ fn a_post_that_may_have_arrived_is_not_sent_again_because_its_host_is_down() {
         .concat(),
     );
     assert_eq!(world.records().len(), 300);
-    let mut seen = shaky.seen.lock().unwrap().clone();
+    let requests = shaky.peer.requests();
+    let mut seen: Vec<_> = requests.iter().map(|it| it.target()).collect();
     let arrived = seen.len();
     seen.sort_unstable();
     seen.dedup();
@@ -134,36 +109,29 @@ fn a_post_that_may_have_arrived_is_not_sent_again_because_its_host_is_down() {
 }
 
 /// A server that takes two connections at once and drops all others; how many it dropped.
-fn narrow() -> (u16, Arc<AtomicU64>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let (open, dropped) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+fn narrow() -> (Peer, Arc<AtomicU64>) {
+    let (open, dropped) = (AtomicU64::new(0), Arc::new(AtomicU64::new(0)));
     let drops = dropped.clone();
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            if open.fetch_add(1, Ordering::SeqCst) >= 2 {
-                drops.fetch_add(1, Ordering::SeqCst);
-                open.fetch_sub(1, Ordering::SeqCst);
-                continue;
-            }
-            let open = open.clone();
-            std::thread::spawn(move || {
-                // A server that works on a request has its connection for a while.
-                std::thread::sleep(std::time::Duration::from_millis(10));
-                respond(stream, false, &Seen::default());
-                open.fetch_sub(1, Ordering::SeqCst);
-            });
+    let peer = Peer::playing(move |mut stream, _| {
+        if open.fetch_add(1, Ordering::SeqCst) >= 2 {
+            drops.fetch_add(1, Ordering::SeqCst);
+        } else {
+            // A server that works on a request has its connection for a while.
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            stream.head();
+            let _ = stream.write_all(RESPONSE.as_bytes());
         }
+        open.fetch_sub(1, Ordering::SeqCst);
     });
-    (port, dropped)
+    (peer, dropped)
 }
 
 #[test]
 fn a_server_that_takes_two_connections_at_once_loses_nothing() {
     for more in [&[][..], &["--part-size", "25", "--threads", "4"]] {
         let world = World::new();
-        let (port, dropped) = narrow();
-        let urls = (0..100).map(|n| format!("http://127.0.0.1:{port}/{n}"));
+        let (peer, dropped) = narrow();
+        let urls = (0..100).map(|n| peer.url(&format!("/{n}")));
         let list = world.write("urls.txt", urls);
         let ended = world.run(&list, &[&["--per-host", "8"][..], more].concat());
         assert_eq!(count(&world.records(), "response"), 100, "{}", ended.stderr);

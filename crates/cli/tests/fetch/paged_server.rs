@@ -1,45 +1,33 @@
 //! A server whose responses name their next page.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hecaton_e2e::peer::Peer;
 
 /// The server, and which paths were requested.
 pub struct PagedServer {
     pub port: u16,
-    requests: Arc<Mutex<BTreeMap<String, u32>>>,
+    peer: Peer,
     /// While this is so, the second page of `/broken` is a 404.
     pub is_broken: Arc<AtomicBool>,
-    count: Arc<AtomicU64>,
 }
 
 impl PagedServer {
     pub fn start() -> PagedServer {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let server = PagedServer {
-            port: listener.local_addr().expect("an address").port(),
-            requests: Arc::default(),
-            is_broken: Arc::new(true.into()),
-            count: Arc::default(),
-        };
-        let (requests, is_broken) = (server.requests.clone(), server.is_broken.clone());
-        let (count, port) = (server.count.clone(), server.port);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (requests, is_broken) = (requests.clone(), is_broken.clone());
-                let count = count.clone();
-                std::thread::spawn(move || {
-                    serve(&stream, |path| {
-                        *requests.lock().unwrap().entry(path.to_owned()).or_default() += 1;
-                        count.fetch_add(1, Ordering::SeqCst);
-                        response(path, is_broken.load(Ordering::SeqCst), port)
-                    });
-                });
-            }
+        let is_broken = Arc::new(AtomicBool::new(true));
+        let broken = is_broken.clone();
+        let peer = Peer::responding(move |request| {
+            let host = request.field("host").unwrap_or_default();
+            let port = host.rsplit(':').next().unwrap_or_default();
+            response(request.target(), broken.load(Ordering::SeqCst), port)
         });
-        server
+        PagedServer {
+            port: peer.port(),
+            peer,
+            is_broken,
+        }
     }
 
     /// URLs of the first of so many pages each.
@@ -50,29 +38,22 @@ impl PagedServer {
 
     /// How often each path was requested.
     pub fn requests(&self) -> BTreeMap<String, u32> {
-        self.requests.lock().unwrap().clone()
+        let mut counts = BTreeMap::new();
+        for request in self.peer.requests() {
+            *counts.entry(request.target().to_owned()).or_default() += 1;
+        }
+        counts
     }
 
     /// How many requests there were.
     pub fn count(&self) -> u64 {
-        self.count.load(Ordering::SeqCst)
-    }
-}
-
-fn serve(mut stream: &TcpStream, mut response: impl FnMut(&str) -> String) {
-    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-    while let Some(first) = lines.next() {
-        while lines.next().is_some_and(|line| !line.is_empty()) {}
-        let path = first.split(' ').nth(1).unwrap_or_default();
-        if stream.write_all(response(path).as_bytes()).is_err() {
-            return;
-        }
+        self.peer.requests().len() as u64
     }
 }
 
 /// `/FORM/INPUT/PAGES/PAGE`: how the page names the next one, which input it is, how many pages that has, and which
 /// this is.
-fn response(path: &str, is_broken: bool, port: u16) -> String {
+fn response(path: &str, is_broken: bool, port: &str) -> String {
     if path == "/robots.txt" {
         return written("200 OK", "", "User-agent: *\nDisallow: /json/3/3/2\n");
     }

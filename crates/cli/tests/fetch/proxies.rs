@@ -1,59 +1,43 @@
 //! Proxies: in turn, of single hosts, and those that cannot be connected to or say nothing.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
 
+use hecaton_e2e::peer::{Peer, Requests, response};
 use hecaton_test_server::{ClosedPort, Options};
 
 use crate::own_settings::hosts;
 use crate::support::{Ending, World, count};
 
-/// A proxy that responds to all itself; its URL, and how many requests it got.
-fn proxy() -> (String, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let count: Arc<AtomicUsize> = Arc::default();
-    let counted = count.clone();
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let counted = counted.clone();
-            std::thread::spawn(move || {
-                let mut lines = BufReader::new(stream.try_clone().unwrap())
-                    .lines()
-                    .map_while(Result::ok);
-                while let Some(first) = lines.next() {
-                    while lines.next().is_some_and(|line| !line.is_empty()) {}
-                    assert!(first.starts_with("GET http://"), "{first}");
-                    counted.fetch_add(1, Ordering::SeqCst);
-                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-                }
-            });
-        }
-    });
-    (url, count)
+/// A proxy that responds to all itself.
+fn proxy() -> Peer {
+    Peer::responding(|request| {
+        assert!(request.text.starts_with("GET http://"), "{request:?}");
+        response(200, "", "")
+    })
 }
 
 #[test]
 fn requests_take_proxies_in_turn_and_a_host_has_its_own() {
     let world = World::new();
-    let ((first, firsts), (second, seconds), (third, thirds)) = (proxy(), proxy(), proxy());
+    let proxies = [proxy(), proxy(), proxy()];
+    let [first, second, third] = proxies.each_ref().map(|it| it.url(""));
     let urls = (0..20).map(|n| format!("http://a.test/{n}"));
     let urls = urls.chain((0..7).map(|n| format!("http://b.test/{n}")));
     let list = world.write("urls.txt", urls);
     let file = hosts(&world, &format!("[\"b.test\"]\nproxy = {third:?}\n"));
     let arguments = ["--proxy", &first, "--proxy", &second, "--hosts", &file];
     world.run(&list, &[&arguments[..], &["--threads", "1"]].concat());
-    let got = |of: &AtomicUsize| of.load(Ordering::SeqCst);
-    assert_eq!((got(&firsts), got(&seconds), got(&thirds)), (10, 10, 7));
+    let got = proxies.each_ref().map(|it| it.requests().len());
+    assert_eq!(got, [10, 10, 7]);
     assert!(world.records().values().all(|record| record["ok"] == true));
 }
 
 #[test]
 fn a_request_that_a_dead_proxy_lost_is_tried_through_the_next() {
     let world = World::new();
-    let (alive, count) = proxy();
+    let proxy = proxy();
+    let alive = proxy.url("");
     let urls = (0..2).map(|n| format!("http://a.test/{n}"));
     let list = world.write("urls.txt", urls);
     let arguments = ["--proxy", &alive, "--proxy", "http://127.0.0.1:1"];
@@ -63,7 +47,7 @@ fn a_request_that_a_dead_proxy_lost_is_tried_through_the_next() {
         records.values().all(|record| record["ok"] == true),
         "{records:?}"
     );
-    assert_eq!(count.load(Ordering::SeqCst), 2);
+    assert_eq!(proxy.requests().len(), 2);
     let attempts = records
         .values()
         .map(|record| record["attempts"].as_u64().unwrap());
@@ -88,7 +72,8 @@ fn assert_taken_by_others(world: &World, ended: &Ending) {
 #[test]
 fn a_dead_proxy_is_no_failure_of_the_host() {
     let world = World::new();
-    let (alive, count) = proxy();
+    let proxy = proxy();
+    let alive = proxy.url("");
     let urls = (0..40).map(|n| format!("http://a.test/{n}"));
     let list = world.write("urls.txt", urls);
     let closed = ClosedPort::take().unwrap();
@@ -98,7 +83,7 @@ fn a_dead_proxy_is_no_failure_of_the_host() {
     let arguments = ["--proxy", &alive, "--proxy", &dead];
     let ended = world.run(&list, &[&arguments[..], &limits].concat());
     assert_taken_by_others(&world, &ended);
-    assert_eq!(count.load(Ordering::SeqCst), 40);
+    assert_eq!(proxy.requests().len(), 40);
 }
 
 #[test]
@@ -120,51 +105,26 @@ fn a_host_whose_proxies_are_all_dead_is_down() {
     assert!(count(&records, "unreached") > 0);
 }
 
-/// A proxy that accepts connections and says nothing.
-fn silent_proxy() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        let held: Vec<_> = listener.incoming().flatten().collect();
-        drop(held);
-    });
-    url
-}
-
 /// A proxy of tunnels, which never reaches hosts below `.invalid` and says so to nobody.
-fn tunnel_proxy() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for client in listener.incoming().flatten() {
-            std::thread::spawn(move || tunnel(client));
-        }
-    });
-    url
+fn tunnel_proxy() -> Peer {
+    Peer::playing(|client, _| tunnel(client).unwrap_or_default())
 }
 
-fn tunnel(mut client: TcpStream) -> Option<()> {
-    let mut reader = BufReader::new(client.try_clone().ok()?);
-    let mut first = String::new();
-    reader.read_line(&mut first).ok()?;
-    let target = first
-        .strip_prefix("CONNECT ")?
-        .split(' ')
-        .next()?
-        .to_owned();
-    let mut line = String::new();
-    while line != "\r\n" {
-        line.clear();
-        reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
-    }
+fn tunnel(mut client: &TcpStream) -> Option<()> {
+    let head = client.head()?;
+    let target = head.strip_prefix("CONNECT ")?.split(' ').next()?;
     if target.contains(".invalid:") {
         // Until the client gives up.
-        return reader.read_line(&mut line).ok().map(drop);
+        return client.read(&mut [0]).ok().map(drop);
     }
     let mut server = TcpStream::connect(target).ok()?;
     client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").ok()?;
     let mut to_server = server.try_clone().ok()?;
-    std::thread::spawn(move || std::io::copy(&mut reader, &mut to_server));
+    let mut from_client = client.try_clone().ok()?;
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut from_client, &mut to_server);
+        let _ = to_server.shutdown(Shutdown::Both);
+    });
     std::io::copy(&mut server, &mut client).ok().map(drop)
 }
 
@@ -184,7 +144,8 @@ fn secure() -> (World, [String; 2]) {
 fn a_proxy_that_says_nothing_is_no_failure_of_the_host() {
     let (world, [ca, authority]) = secure();
     let list = world.list(0..20);
-    let (tunnels, silent) = (tunnel_proxy(), silent_proxy());
+    let peers = [tunnel_proxy(), Peer::mute()];
+    let [tunnels, silent] = peers.each_ref().map(|it| it.url(""));
     // One failure would open the breaker, and no try is left after the first.
     let limits = [
         "--breaker",
@@ -209,7 +170,8 @@ fn a_host_that_no_proxy_reaches_is_down_and_the_proxies_are_well() {
     let up = (0..20).map(|n| format!("{base}/r/{n}"));
     let down = (0..4).map(|n| format!("https://nowhere.invalid/{n}"));
     let list = world.write("urls.txt", up.chain(down));
-    let (one, other) = (tunnel_proxy(), tunnel_proxy());
+    let peers = [tunnel_proxy(), tunnel_proxy()];
+    let [one, other] = peers.each_ref().map(|it| it.url(""));
     let proxies = ["--proxy", &one, "--proxy", &other, &ca, &authority];
     let limits = [
         "--retries",

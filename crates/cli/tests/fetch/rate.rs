@@ -1,47 +1,28 @@
 //! `--rate auto`: the pace that a host sees follows what it says.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
+
+use hecaton_e2e::peer::{Peer, Reply, response};
 
 use crate::support::{World, ending, files, hecaton};
 
 /// A server that responds with 429 to its first requests.
-struct Overrun {
-    port: u16,
-}
+struct Overrun(Peer);
 
 impl Overrun {
     fn start(refusals: usize) -> Overrun {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let arrived: Arc<AtomicUsize> = Arc::default();
-        std::thread::spawn(move || {
-            for mut stream in listener.incoming().flatten() {
-                let arrived = arrived.clone();
-                std::thread::spawn(move || {
-                    let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
-                    while lines.next().is_some_and(|line| !line.is_empty()) {}
-                    let count = arrived.fetch_add(1, Ordering::SeqCst) + 1;
-                    let status = match count <= refusals {
-                        true => "429 Too Many Requests\r\nRetry-After: 0",
-                        false => "200 OK",
-                    };
-                    let _ = write!(
-                        stream,
-                        "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-                    );
-                });
-            }
-        });
-        Overrun { port }
+        Overrun(Peer::responding(move |request| {
+            let (status, fields) = match request.number < refusals {
+                true => (429, "retry-after: 0\r\n"),
+                false => (200, ""),
+            };
+            Reply::Closed(response(status, &format!("{fields}connection: close\r\n"), "").into())
+        }))
     }
 
     fn list(&self, world: &World, host: &str, count: usize) -> std::path::PathBuf {
-        let port = self.port;
+        let port = self.0.port();
         let urls = (0..count).map(|n| format!("http://{host}:{port}/{n}"));
         world.write("urls.txt", urls)
     }
@@ -150,7 +131,7 @@ fn a_host_of_others_gets_no_more_than_is_polite_from_an_adaptive_rate() {
     let world = World::new();
     let server = Overrun::start(0);
     let list = server.list(&world, "host.example", 120);
-    let known = format!("host.example:{}:127.0.0.1", server.port);
+    let known = format!("host.example:{}:127.0.0.1", server.0.port());
     // More than ten inputs for such a host need a rate, and this is one.
     world.run(&list, &["--rate", "auto", "--resolve", &known]);
     assert_eq!(world.records().len(), 120);

@@ -1,7 +1,6 @@
 //! Redirects: each is a request of its own host, with that host's limits, and credentials stay at their origin.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use hecaton_e2e::peer::Peer;
 
 use crate::sites::Site;
 use crate::support::{World, count, ending, hecaton};
@@ -389,7 +388,8 @@ fn a_redirect_that_is_refused_has_its_status_and_one_in_latin_1_is_followed() {
         (&"redirect".into(), &302.into())
     );
     let latin = World::new();
-    let address = latin_1();
+    let peer = latin_1();
+    let address = peer.address();
     let list = latin.write("urls.txt", [format!("http://{address}/")].into_iter());
     latin.run(&list, &[]);
     let record = &latin.records()[&0];
@@ -400,21 +400,13 @@ fn a_redirect_that_is_refused_has_its_status_and_one_in_latin_1_is_followed() {
 }
 
 /// A server whose redirect has a path in ISO 8859-1, where everything else is a page.
-fn latin_1() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut head = [0; 4096];
-            let read = stream.read(&mut head).unwrap_or(0);
-            let response: &[u8] = match &head[..read] {
-                head if head.starts_with(b"GET / ") => b"302 Found\r\nLocation: /caf\xe9",
-                head if head.starts_with(b"GET /caf%e9 ") => b"200 OK",
-                _ => b"404 Not Found",
-            };
-            let rest = b"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-            let _ = stream.write_all(&[b"HTTP/1.1 ", response, rest].concat());
-        }
-    });
-    address
+fn latin_1() -> Peer {
+    Peer::responding(|request| {
+        let response: &[u8] = match request.target() {
+            "/" => b"302 Found\r\nLocation: /caf\xe9",
+            "/caf%e9" => b"200 OK",
+            _ => b"404 Not Found",
+        };
+        [b"HTTP/1.1 ", response, b"\r\nContent-Length: 0\r\n\r\n"].concat()
+    })
 }

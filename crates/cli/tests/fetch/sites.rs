@@ -1,11 +1,12 @@
 //! Sites describe themselves: robots.txt and sitemaps.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use hecaton_e2e::peer::{Peer, Reply, Requests, response as text};
 use serde_json::Value;
 
 use crate::scripted_server::{Scripted, Sent, response};
@@ -15,63 +16,37 @@ use crate::support::{Ending, World, count, ending, files, hecaton, until};
 pub struct Site {
     /// Where it listens.
     pub address: SocketAddr,
-    paths: Arc<Mutex<Vec<String>>>,
-    heads: Arc<Mutex<Vec<String>>>,
+    peer: Peer,
 }
 
 impl Site {
     /// One with these pages, in which `BASE` is its own address, and a page for every path that begins with `/page`.
     pub fn start(pages: &'static [(&'static str, &'static str)]) -> Site {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let paths = Arc::new(Mutex::new(Vec::new()));
-        let heads = Arc::new(Mutex::new(Vec::new()));
-        let (noted, noted_heads) = (paths.clone(), heads.clone());
-        std::thread::spawn(move || {
-            for mut stream in listener.incoming().flatten() {
-                let mut head = Vec::new();
-                let mut piece = [0; 16 << 10];
-                while !head.ends_with(b"\r\n\r\n") {
-                    match stream.read(&mut piece) {
-                        Ok(read @ 1..) => head.extend_from_slice(&piece[..read]),
-                        _ => break,
-                    }
-                }
-                let head = String::from_utf8_lossy(&head).into_owned();
-                let path = head.split(' ').nth(1).unwrap_or("").to_owned();
-                let page = pages.iter().find(|(known, _)| *known == path);
-                let body = page.map_or(String::new(), |(_, page)| {
-                    page.replace("BASE", &format!("http://{address}"))
-                });
-                let status = if page.is_some() || path.starts_with("/page") {
-                    "200 OK"
-                } else {
-                    "404 Not Found"
-                };
-                noted.lock().unwrap().push(path);
-                noted_heads.lock().unwrap().push(head);
-                let _ = write!(
-                    stream,
-                    "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
-                    body.len()
-                );
-            }
+        let peer = Peer::responding(move |request| {
+            let path = request.target();
+            let page = pages.iter().find(|(known, _)| *known == path);
+            let here = format!("http://{}", request.field("host").unwrap_or_default());
+            let body = page.map_or(String::new(), |(_, page)| page.replace("BASE", &here));
+            let status = match page.is_some() || path.starts_with("/page") {
+                true => 200,
+                false => 404,
+            };
+            Reply::Closed(text(status, "connection: close\r\n", &body).into())
         });
-        Site {
-            address,
-            paths,
-            heads,
-        }
+        let address = peer.address();
+        Site { address, peer }
     }
 
     /// The paths of all requests so far.
     pub fn paths(&self) -> Vec<String> {
-        self.paths.lock().unwrap().clone()
+        let requests = self.peer.requests().into_iter();
+        requests.map(|it| it.target().to_owned()).collect()
     }
 
     /// The heads of all requests so far.
     pub fn heads(&self) -> Vec<String> {
-        self.heads.lock().unwrap().clone()
+        let requests = self.peer.requests().into_iter();
+        requests.map(|it| it.text).collect()
     }
 }
 
@@ -177,32 +152,12 @@ fn robots_that_hang_let_nobody_in_and_end() {
 }
 
 /// A server whose robots.txt is a redirect to this URL, or path, and whose `/rules` forbid `/page/secret`.
-fn redirecting(location: &str) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let location = location.to_owned();
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut head = [0; 4096];
-            let read = stream.read(&mut head).unwrap_or(0);
-            let (status, body) = match &head[..read] {
-                head if head.starts_with(b"GET /robots.txt ") => {
-                    (format!("302 Found\r\nLocation: {location}"), "")
-                }
-                head if head.starts_with(b"GET /rules ") => (
-                    "200 OK".to_owned(),
-                    "User-agent: *\nDisallow: /page/secret\n",
-                ),
-                _ => ("200 OK".to_owned(), "page"),
-            };
-            let length = body.len();
-            let _ = write!(
-                stream,
-                "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
-            );
-        }
-    });
-    address
+fn redirecting(location: String) -> Peer {
+    Peer::responding(move |request| match request.target() {
+        "/robots.txt" => text(302, &format!("location: {location}\r\n"), ""),
+        "/rules" => text(200, "", "User-agent: *\nDisallow: /page/secret\n"),
+        _ => text(200, "", "page"),
+    })
 }
 
 #[test]
@@ -213,7 +168,8 @@ fn a_robots_txt_that_is_elsewhere_is_found_but_not_in_ones_own_network() {
         (format!("http://{}/robots.txt", inside.address), 0),
     ] {
         let world = World::new();
-        let port = redirecting(&location).port();
+        let peer = redirecting(location.clone());
+        let port = peer.port();
         let urls =
             ["a", "secret", "b"].map(|page| format!("http://host.example:{port}/page/{page}"));
         let list = world.write("urls.txt", urls.into_iter());
@@ -227,39 +183,30 @@ fn a_robots_txt_that_is_elsewhere_is_found_but_not_in_ones_own_network() {
 }
 
 /// A server whose robots.txt forbids `/page/0` and then has comments without end; it counts the bytes that it sent.
-fn endless() -> (SocketAddr, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
+fn endless() -> (Peer, Arc<AtomicUsize>) {
     let sent = Arc::new(AtomicUsize::new(0));
     let count = sent.clone();
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut head = [0; 4096];
-            let read = stream.read(&mut head).unwrap_or(0);
-            if !head[..read].starts_with(b"GET /robots.txt ") {
-                let _ = stream.write_all(
-                    b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
-                );
-                continue;
-            }
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nUser-agent: *\nDisallow: /page/0\n");
-            let rubbish = b"# a comment that goes on\n".repeat(4096);
-            while stream.write_all(&rubbish).is_ok() {
-                count.fetch_add(rubbish.len(), Ordering::SeqCst);
-            }
+    let peer = Peer::playing(move |mut stream, _| {
+        let head = stream.head().unwrap_or_default();
+        if !head.starts_with("GET /robots.txt ") {
+            let _ = stream.write_all(text(200, "connection: close\r\n", "").as_bytes());
+            return;
+        }
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nUser-agent: *\nDisallow: /page/0\n");
+        let rubbish = b"# a comment that goes on\n".repeat(4096);
+        while stream.write_all(&rubbish).is_ok() {
+            count.fetch_add(rubbish.len(), Ordering::SeqCst);
         }
     });
-    (address, sent)
+    (peer, sent)
 }
 
 #[test]
 fn a_robots_txt_without_end_counts_as_far_as_it_is_read() {
     let world = World::new();
-    let (address, sent) = endless();
-    let list = world.write(
-        "urls.txt",
-        (0..5).map(|n| format!("http://{address}/page/{n}")),
-    );
+    let (peer, sent) = endless();
+    let urls = (0..5).map(|n| peer.url(&format!("/page/{n}")));
+    let list = world.write("urls.txt", urls);
     world.run(&list, &["--robots", "--max-body", "1000"]);
     let records = world.records();
     assert_eq!(records[&0]["why"], "robots");

@@ -2,11 +2,13 @@
 //! was seen in the same run.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use hecaton_e2e::peer::{Peer, Requests};
 
 use crate::scripted_server::{Scripted, response};
 use crate::support::{World, ending, files, until};
@@ -14,8 +16,7 @@ use crate::support::{World, ending, files, until};
 /// Sends `/steady` in twelve pieces, with a pause before each, of `/silent` half, and of `/endless` pieces until the
 /// client has gone. Counts the requests, and knows its longest pause.
 struct Dripping {
-    port: u16,
-    requests: Arc<AtomicU64>,
+    peer: Peer,
     longest: Arc<AtomicU64>,
 }
 
@@ -23,35 +24,22 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 impl Dripping {
     fn start() -> Dripping {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let server = Dripping {
-            port,
-            requests: Arc::default(),
-            longest: Arc::default(),
-        };
-        let counts = (server.requests.clone(), server.longest.clone());
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (requests, longest) = counts.clone();
-                std::thread::spawn(move || drip(stream, &requests, &longest));
-            }
-        });
-        server
+        let longest = Arc::<AtomicU64>::default();
+        let pauses = longest.clone();
+        let peer = Peer::playing(move |stream, _| drip(stream, &pauses).unwrap_or_default());
+        Dripping { peer, longest }
     }
 
     fn url(&self, path: &str) -> String {
-        format!("http://127.0.0.1:{}{path}", self.port)
+        self.peer.url(path)
     }
 }
 
 /// Responds to one request; an error is a client that has gone.
-fn drip(mut stream: TcpStream, requests: &AtomicU64, longest: &AtomicU64) -> Option<()> {
-    let mut head = [0; 4096];
-    let read = stream.read(&mut head).ok()?;
-    requests.fetch_add(1, Ordering::SeqCst);
-    let is_silent = head[..read].starts_with(b"GET /silent");
-    let pieces = match head[..read].starts_with(b"GET /endless") {
+fn drip(mut stream: &TcpStream, longest: &AtomicU64) -> Option<()> {
+    let head = stream.head()?;
+    let is_silent = head.starts_with("GET /silent");
+    let pieces = match head.starts_with("GET /endless") {
         true => u32::MAX,
         false => 12,
     };
@@ -62,8 +50,7 @@ fn drip(mut stream: TcpStream, requests: &AtomicU64, longest: &AtomicU64) -> Opt
         let before = Instant::now();
         if is_silent && piece == 6 {
             // Until the client has gone.
-            while stream.read(&mut head).ok()? > 0 {}
-            return None;
+            return stream.read_to_end(&mut Vec::new()).ok().map(drop);
         }
         std::thread::sleep(PAUSE);
         stream.write_all(b"x").ok()?;
@@ -89,7 +76,7 @@ fn a_body_on_its_way_to_the_disk_ends_by_silence_and_not_by_its_length() {
             let steady = &records[&0];
             let (ok, bytes) = (&steady["ok"], &steady["bytes"]);
             assert_eq!((ok, bytes), (&true.into(), &12.into()), "{steady}");
-            assert_eq!(server.requests.load(Ordering::SeqCst), 2);
+            assert_eq!(server.peer.connections(), 2);
             break;
         }
     }
@@ -120,7 +107,7 @@ fn a_body_below_the_least_speed_is_tried_again_and_then_an_error() {
         (&2.into(), &().into())
     );
     // Nothing else ends a body without end.
-    assert_eq!(server.requests.load(Ordering::SeqCst), 2);
+    assert_eq!(server.peer.connections(), 2);
     let (world, server) = (World::new(), Dripping::start());
     let list = world.write("urls.txt", std::iter::once(server.url("/steady")));
     world.run(&list, &[&files[..], &["--min-speed", "1/1m"]].concat());
@@ -129,39 +116,30 @@ fn a_body_below_the_least_speed_is_tried_again_and_then_an_error() {
 }
 
 /// Sends a body without end, and counts its bytes.
-fn endless() -> (String, Arc<AtomicU64>, Arc<AtomicU64>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    let (requests, sent) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-    let counts = (requests.clone(), sent.clone());
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let (requests, sent) = counts.clone();
-            std::thread::spawn(move || {
-                let mut head = [0; 4096];
-                let _ = stream.read(&mut head);
-                requests.fetch_add(1, Ordering::SeqCst);
-                let answer = "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n";
-                let mut is_there = stream.write_all(answer.as_bytes()).is_ok();
-                while is_there {
-                    is_there = stream.write_all(&[0; 64 << 10]).is_ok();
-                    sent.fetch_add(64 << 10, Ordering::SeqCst);
-                }
-            });
+fn endless() -> (Peer, Arc<AtomicU64>) {
+    let sent = Arc::new(AtomicU64::new(0));
+    let count = sent.clone();
+    let peer = Peer::playing(move |mut stream, _| {
+        stream.head();
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n";
+        let mut is_there = stream.write_all(answer.as_bytes()).is_ok();
+        while is_there {
+            is_there = stream.write_all(&[0; 64 << 10]).is_ok();
+            count.fetch_add(64 << 10, Ordering::SeqCst);
         }
     });
-    (url, requests, sent)
+    (peer, sent)
 }
 
 #[test]
 fn more_than_the_bandwidth_is_neither_requested_nor_read() {
-    let (url, requests, sent) = endless();
+    let (peer, sent) = endless();
     let world = World::new();
-    let urls = (0..3).map(|n| format!("{url}{n}"));
+    let urls = (0..3).map(|n| peer.url(&format!("/{n}")));
     let list = world.write("urls.txt", urls);
     let limits = ["--max-bandwidth", "1k", "-c", "1", "--keep-body", "files"];
     let mut child = world.fetch(&list, &limits).spawn().unwrap();
-    until(|| requests.load(Ordering::SeqCst) > 0);
+    until(|| sent.load(Ordering::SeqCst) > 0);
     // The buffers of the connection fill up, and then nothing moves.
     let mut before = u64::MAX;
     until(|| {
@@ -211,7 +189,8 @@ fn the_bandwidth_of_one_host_holds_up_no_other() {
     let body = || Scripted::start(|_, _| response(200, "", &"x".repeat(100_000)));
     for in_files in [false, true] {
         let (slow, free) = (body(), body());
-        let (endless, _, sent) = endless();
+        let (peer, sent) = endless();
+        let endless = peer.url("/");
         let world = World::new();
         let first = match in_files {
             true => vec![endless.clone()],
