@@ -87,7 +87,7 @@ const CRATES: [Crate; 7] = [
         imports_from: Neighbours::Later,
         for_all: "",
         links: "hecaton-audit hecaton-fetch hecaton-lab hecaton-test-server",
-        tests_link: "",
+        tests_link: "hecaton-e2e",
         least_imports: 20,
     },
     Crate {

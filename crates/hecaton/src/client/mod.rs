@@ -18,7 +18,7 @@
 //!   its pooled connection was closed before a byte was written, or an HTTP/2 or HTTP/3 server says so. The second kind
 //!   is any request whose new connection ended before a byte was written. Over HTTP/2 or HTTP/3, once that connection
 //!   was open, it is of the first kind. The third kind is an idempotent request whose connection ended before a byte of
-//!   the response (RFC 9110 §9.2.2). The second and the third kind are re-sent once each, and `reconnect` switches them
+//!   the response (RFC 9110 §9.2.2), unless the server named an error by a GOAWAY or a TLS alert. The second and the third kind are re-sent once each, and `reconnect` switches them
 //!   off. No other request is sent twice once a byte left, unless the server says that it did nothing or sends a
 //!   challenge.
 //! - The end of a new connection counts as the end of a pooled one, and a close as a reset. A server that reloads ends
@@ -27,13 +27,15 @@
 //!   `docs/decisions/resends.md` has the other reasons.
 //! - No client can see a close that is on its way while the request goes out. An idempotent request is re-sent then,
 //!   once. Any other request fails, and the error says that it was sent.
-//! - Over HTTP/2 a request that a GOAWAY left out is re-sent as long as each connection gets something done (a response
-//!   begun, or a last stream named), else four times. A refused request is re-sent four times, with pauses, or once if
+//! - Over HTTP/2 or HTTP/3, a request that a GOAWAY left out, or whose open connection ended before a byte of it was
+//!   written, is re-sent as long as each connection gets something done (a response begun, or a last stream named),
+//!   else four times. A refused request is re-sent four times, with pauses, or once if
 //!   it is not idempotent.
 //! - Redirects and cookies change a request between two URLs here, by pure functions (`redirect_rules`,
 //!   `config/cookies.rs`). So both work in batches and streams alike, and under the one deadline. Requests without
 //!   redirects and cookies never enter that loop (`once` in `respond`).
-//! - Credentials never leave their origin, and a redirect back does not restore them. A redirect to a URL with a user
+//! - Only public headers leave their origin (`message/public_headers.rs`: a fixed list, and the setting
+//!   `public_headers`), and a redirect back does not restore the others. A redirect to a URL with a user
 //!   and a password in it is refused, or with `lenient` followed without them: a server does not choose the credentials
 //!   of a request.
 //! - The reader drives. A stream reads from its socket when its reader calls for the next piece, and never ahead. A

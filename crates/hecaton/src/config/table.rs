@@ -233,9 +233,9 @@ settings! {
     ///
     /// The attempt is listed as `:resent` and is no retry, so it does not depend on `retry`.
     ///
-    /// Any request is sent once more, too, if a new connection ended before anything was sent. So it is if the server
-    /// says that it processed nothing of the request (RFC 9113 §8.7). Once a byte was sent, POST and PATCH are sent
-    /// again for no other reason.
+    /// Any request is sent once more, too, if a new connection ended before anything was sent. Whatever this setting is,
+    /// a request is sent again of which the server says that it processed nothing (RFC 9113 §8.7). Once a byte was
+    /// sent, POST and PATCH are sent again for no other reason.
     reconnect: bool = true, request, "bool?";
     /// Most redirects of one request that are followed (RFC 9110 §15.4); true is 10. Default 0: a redirect is a
     /// Response.
