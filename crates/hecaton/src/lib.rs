@@ -18,11 +18,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! No request is ever sent twice unless [`Retry`] is set, and then every try is listed. There are two exceptions, which
-//! are listed too ([`Ending::Resent`]). A request is re-sent if the server certainly did nothing with it: its pooled
-//! connection turned out to be closed before a byte was written, or an HTTP/2 or HTTP/3 server says so. An idempotent request is
-//! re-sent, once, if its connection ended before a byte of the response came (RFC 9110 §9.2.2; [`Config::reconnect`]
-//! switches it off).
+//! No request is ever sent twice unless [`Retry`] is set or a server sends a challenge of digest authentication, and
+//! every try is listed. There are three exceptions, which are listed too ([`Ending::Resent`]):
+//!
+//! - A request is re-sent if the server certainly did nothing with it: its connection, which had carried a request, was
+//!   closed before a byte was written, or an HTTP/2 or HTTP/3 server says so.
+//! - Any request is re-sent, once, if its new connection ended before a byte was written.
+//! - An idempotent request is re-sent, once, if its connection ended before a byte of the response came (RFC 9110
+//!   §9.2.2).
+//!
+//! [`Config::reconnect`] switches off the second and the third.
 
 #![forbid(unsafe_code)]
 // The code that HTTP/3 shares with HTTP/2 has parts that HTTP/2 does not use.

@@ -6,8 +6,8 @@
 //!   520 to 527, which CDNs send, count as no answer.
 //! - A connection that is refused or reset beside others may be one too many. While the host has an answer to others,
 //!   that is no failure of the input.
-//! - 429 and 503 say that the host is overrun: that is no failure of the input, unless others of the host had an answer
-//!   since it was told so.
+//! - 429 and 503 say that the host is overrun: that is no failure of the input, unless others that began after that had
+//!   an answer.
 //!
 //! A request that must not be repeated is recorded in any case.
 
@@ -105,7 +105,7 @@ pub struct Budget {
     pub has_tries: bool,
     /// Whether it waits for an overrun host for less than `wait_out`.
     pub has_time: bool,
-    /// Whether its host, since it said to this request that it is overrun, had an answer to another.
+    /// Whether its host had an answer to another that began after it said to this request that it is overrun.
     pub has_host: bool,
     /// Whether its host has others in flight, had an answer once, and did not refuse it too often.
     pub is_crowded: bool,

@@ -293,7 +293,8 @@ impl Source {
     }
 }
 
-/// The decoder of a body, if decoding is on, there can be a body, and its codings are known.
+/// The decoder of a body, if it is to be decoded (`Config::decodes`: the setting, and the request's own headers), there
+/// can be a body, and its codings are known.
 pub(crate) fn decoder(
     request: &Request,
     config: &Config,

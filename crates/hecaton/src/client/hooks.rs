@@ -84,7 +84,8 @@ pub trait Hooks: Send + Sync {
     fn again(&self, number: usize, outcome: Result<Response, Error>) -> BoxFuture<'static, bool>;
 
     /// Called before each attempt of a request that is to [call it](crate::Request::call_before_attempt), with its
-    /// number. Returns headers to be set in this attempt; none makes the request fail.
+    /// number. Returns headers to be set in this attempt; none makes it fail, and only a retry predicate may cause
+    /// another.
     fn before_attempt(
         &self,
         _number: usize,

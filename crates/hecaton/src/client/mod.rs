@@ -15,9 +15,10 @@
 //! - Nothing is sent twice unless `retry` (`message/retry.rs`) or a challenge of digest authentication demands it.
 //!   Every try is listed, and none goes past the deadline. Three kinds of request are re-sent on another connection
 //!   without a retry rule, and are listed as re-sent (`resends`). The first kind certainly did nothing on the server:
-//!   its pooled connection was closed before a byte was written, or an HTTP/2 or HTTP/3 server says so. The second kind
-//!   is any request whose new connection ended before a byte was written. Over HTTP/2 or HTTP/3, once that connection
-//!   was open, it is of the first kind. The third kind is an idempotent request whose connection ended before a byte of
+//!   its connection, which had carried a request, was closed before a byte was written, or an HTTP/2 or HTTP/3 server
+//!   says so. The second kind is any request whose new connection ended before a byte was written. Over HTTP/2 or
+//!   HTTP/3, once that connection was open, it is of the first kind, except for an HTTP/3 request that got no stream
+//!   (`h3/permit.rs`). The third kind is an idempotent request whose connection ended before a byte of
 //!   the response (RFC 9110 §9.2.2), unless the server named an error by a GOAWAY or a TLS alert. The second and the third kind are re-sent once each, and `reconnect` switches them
 //!   off. No other request is sent twice once a byte left, unless the server says that it did nothing or sends a
 //!   challenge.

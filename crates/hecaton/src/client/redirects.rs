@@ -50,6 +50,7 @@ impl Shared {
         let mut trail = Trail::new(request, self.redirect_limits(request));
         loop {
             let own = request.fields.len();
+            // Adds none to a request with a `Cookie` of its own, unless the jar joins both.
             let replaced = self.cookies.as_ref().and_then(|jar| jar.add_to(request));
             let response = self.run(request, course, trace).await?;
             match replaced {

@@ -106,15 +106,15 @@ pub enum Ending {
     /// The attempt was unfinished when its request was given up.
     #[default]
     Unfinished,
-    /// A response with this status, read whole. The body of a [`Streaming`](crate::Streaming) response may still be
-    /// unread, or have been given up.
+    /// A response with this status, read whole. The body of a [`Streaming`](crate::Streaming) response, or of one that
+    /// another attempt replaced or that the deadline cut, may be unread.
     Status(u16),
     /// A failure, in the phase reached last.
     Failed,
     /// The request was re-sent on another connection without a retry rule, for one of these reasons:
     ///
-    /// - The server certainly did nothing with it: the pooled connection was closed before a byte was written, or an
-    ///   HTTP/2 or HTTP/3 server said so (RFC 9113 §8.7).
+    /// - The server certainly did nothing with it: its connection, which had carried a request, was closed before a byte
+    ///   was written, or an HTTP/2 or HTTP/3 server said so (RFC 9113 §8.7).
     /// - A new connection ended before a byte was written ([`reconnect`](crate::Config::reconnect)).
     /// - The request is idempotent, and its connection ended before a byte of the response (`reconnect`, too).
     Resent,

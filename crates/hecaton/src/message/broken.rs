@@ -6,10 +6,11 @@ use crate::message::reason::Reason;
 /// Why there is no response.
 pub(crate) enum Broken {
     /// The connection was closed before a byte of the request was written. That is so over HTTP/1.1: over HTTP/2 and
-    /// HTTP/3 it is `Unprocessed`.
+    /// HTTP/3 it is `Unprocessed`, except for an HTTP/3 request that got no stream.
     Unsent,
-    /// The connection was closed or reset before a byte of the response came, or before it was usable, and the
-    /// server named no error. It may have processed the request or not. A server that reloads ends some connections that it has not read.
+    /// The connection was closed or reset before a byte of the response came, or before it was usable, and the server
+    /// named no error. It may have processed the request or not. A server that reloads ends some connections that it
+    /// has not read.
     Ended(Failure),
     /// The peer guarantees that it did nothing for the request, whether or not it was sent: it ended the connection
     /// before it. The flag says whether the connection got anything done.
