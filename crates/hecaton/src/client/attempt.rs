@@ -66,8 +66,8 @@ impl Shared {
         })
     }
 
-    /// Notes the status of a response, and its `Alt-Svc` if `http` is `Any`. Returns the decoder of its body if there is a `Content-Encoding` and the body is
-    /// to be decoded.
+    /// Notes the status of a response, and its `Alt-Svc` if `http` is `Any`. Returns the decoder of its body if there
+    /// is a `Content-Encoding` and the body is to be decoded.
     pub(super) fn received(
         &self,
         request: &Request,

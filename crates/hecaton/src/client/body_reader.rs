@@ -1,4 +1,5 @@
-//! The unread rest of a response: its body, from a connection of its own or a stream of a shared one, and its content codings.
+//! The unread rest of a response: its body, from a connection of its own or a stream of a shared one, and its content
+//! codings.
 
 use std::collections::VecDeque;
 use std::ops::Deref;
@@ -38,7 +39,7 @@ pub(crate) struct BodyReader {
     source: Source,
     decoder: Option<Box<Decoder>>,
     config: Arc<Config>,
-    /// Where the connection goes when the body has been read.
+    /// Where an HTTP/1.1 connection goes when the body has been read.
     pool: Arc<Pool>,
     buffered: Option<Arc<Buffered>>,
 }
@@ -139,8 +140,8 @@ impl BodyReader {
         Some((whole, trailers))
     }
 
-    /// Reads what is left of the body. It fails once more than `max_body` bytes have come, whatever length was announced. A body
-    /// that is read without this reader fails at its announced length already.
+    /// Reads what is left of the body. It fails once more than `max_body` bytes have come, whatever length was
+    /// announced. A body that is read without this reader fails at its announced length already.
     pub async fn read_whole(&mut self) -> Result<Bytes, Failure> {
         let likely = self.likely();
         let mut whole = Growing::new(self.share(), self.config.max_body, 0);

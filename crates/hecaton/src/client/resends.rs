@@ -49,7 +49,7 @@ pub(crate) struct Resend {
 
 impl Resends {
     /// A request without a response is re-sent if its peer certainly did nothing with it. It is re-sent once if its new
-    /// connection ended before anything was sent.
+    /// connection ended, without a TLS alert, before anything was sent.
     ///
     /// An idempotent request is also re-sent, once, if its connection ended before a response, whether the connection
     /// was pooled or new.

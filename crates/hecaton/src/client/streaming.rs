@@ -26,9 +26,9 @@ use crate::message::sent::Sent;
 /// reader's own time counts only for the total deadline. `max_body` does not apply, because it is for bodies that are
 /// held whole.
 ///
-/// The connection goes back to the pool when the end of the body has come: with the last piece, or with the call that
-/// returns none. Dropping the `Streaming` before that closes the
-/// connection; over HTTP/2 it only resets the stream.
+/// An HTTP/1.1 connection goes back to the pool when the end of the body has come: with the last piece, or with the
+/// call that returns none. Dropping the `Streaming` before that closes the connection; over HTTP/2 it only resets the
+/// stream.
 pub struct Streaming {
     status: u16,
     fields: Vec<u8>,
