@@ -28,9 +28,9 @@
 //!   `docs/decisions/resends.md` has the other reasons.
 //! - No client can see a close that is on its way while the request goes out. An idempotent request is re-sent then,
 //!   once. Any other request fails, and the error says that it was sent.
-//! - Over HTTP/2 or HTTP/3, a request that a GOAWAY left out, or whose open connection ended before a byte of it was
-//!   written, is re-sent as long as each connection gets something done (a response begun, or a last stream named),
-//!   else four times. A refused request is re-sent four times, with pauses, or once if
+//! - Over HTTP/2 or HTTP/3, a request may be left out by a GOAWAY, or its open connection may end before a byte of it
+//!   was written. It is re-sent as long as each connection gets something done (a response begun, or a last stream
+//!   named), else four times. A refused request is re-sent four times, with pauses, or once if
 //!   it is not idempotent.
 //! - Redirects and cookies change a request between two URLs here, by pure functions (`redirect_rules`,
 //!   `config/cookies.rs`). So both work in batches and streams alike, and under the one deadline. Requests without
