@@ -81,8 +81,7 @@ fn check_responses(job: &Job) -> Result<()> {
             "retry_statuses has {status}, which no response has: use statuses from 100 to 999"
         )));
     }
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    let is_name = |name: &String| !name.is_empty() && name.bytes().all(is_token);
+    let is_name = |name: &String| http::HeaderName::from_bytes(name.as_bytes()).is_ok();
     match job.results.headers.iter().find(|name| !is_name(name)) {
         Some(name) => Err(Error::usage(format!(
             "{name:?} is not the name of a header to keep: use a name such as ETag, without a value"
