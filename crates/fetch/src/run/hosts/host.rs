@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::adaptive::Adaptive;
 use super::health::{Change, Health, SharedHealth};
-use super::queue::Queue;
+use super::queue::{Queue, Waiting};
 use super::terms::{HostSign, Limits, Sign, Span};
 use crate::run::bandwidth::Bandwidth;
 
@@ -17,7 +17,7 @@ use crate::run::bandwidth::Bandwidth;
 pub enum Gate {
     /// They do not.
     Open,
-    /// They do: the request for the file alone may start. It is the first that waits.
+    /// They do: the request for the file alone may start.
     Fetching,
     /// They do, and nothing may start: another part fetches the file.
     Shut,
@@ -91,7 +91,7 @@ pub(super) struct HostState<T> {
     was_overrun: bool,
 }
 
-impl<T> HostState<T> {
+impl<T: Waiting> HostState<T> {
     pub fn new(
         name: Box<str>,
         is_foreign: bool,
@@ -176,7 +176,8 @@ impl<T> HostState<T> {
         let mut health = self.health.get();
         let item = match self.gate {
             Gate::Open => self.waiting.take(health.troubles()),
-            Gate::Fetching | Gate::Shut => self.waiting.take_first(),
+            Gate::Fetching => self.waiting.take_opener(),
+            Gate::Shut => None,
         }?;
         if limits.shards > 1 && health.is_open() {
             health.probe(limits.cooldown, now);

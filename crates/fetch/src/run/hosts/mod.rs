@@ -22,6 +22,7 @@ use foldhash::fast::FixedState;
 pub use self::health::{Change, Healths, usual_pause};
 pub use self::host::Gate;
 use self::host::HostState;
+pub use self::queue::Waiting;
 pub use self::terms::{HostSign, Limits, Span};
 pub use self::view::HostView;
 use super::bandwidth::Bandwidth;
@@ -62,7 +63,7 @@ pub struct Hosts<T> {
     order: u64,
 }
 
-impl<T> Hosts<T> {
+impl<T: Waiting> Hosts<T> {
     /// None yet. `healths` is what is known of them here, if other parts send to them too.
     pub fn new(limits: Limits, healths: Option<Arc<Healths>>) -> Hosts<T> {
         Hosts {
@@ -397,11 +398,7 @@ impl<T> Hosts<T> {
             let (number, item) = first.remove();
             let host = &mut self.hosts[number as usize];
             host.delayed -= 1;
-            match host.gate {
-                Gate::Open => host.waiting.push_tried(item),
-                // It may be the request that opens the gate.
-                Gate::Fetching | Gate::Shut => host.waiting.push_front(item),
-            }
+            host.waiting.push_tried(item);
             self.review(number);
         }
     }

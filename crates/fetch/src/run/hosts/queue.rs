@@ -5,6 +5,12 @@
 
 use std::collections::VecDeque;
 
+/// A request that can wait for a host.
+pub trait Waiting {
+    /// Whether it is the request for the host's robots.txt, which opens its gate.
+    fn opens_gate(&self) -> bool;
+}
+
 /// The requests that wait for a host.
 #[derive(Debug)]
 pub struct Queue<T> {
@@ -14,7 +20,7 @@ pub struct Queue<T> {
     tried: VecDeque<T>,
 }
 
-impl<T> Queue<T> {
+impl<T: Waiting> Queue<T> {
     pub fn new() -> Queue<T> {
         Queue {
             fresh: VecDeque::new(),
@@ -42,6 +48,15 @@ impl<T> Queue<T> {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Takes the request that opens the gate, wherever it is.
+    pub fn take_opener(&mut self) -> Option<T> {
+        let take = |queue: &mut VecDeque<T>| {
+            let place = queue.iter().position(Waiting::opens_gate)?;
+            queue.remove(place)
+        };
+        take(&mut self.fresh).or_else(|| take(&mut self.tried))
     }
 
     /// The first that was not sent yet, else the first that was.
@@ -90,7 +105,7 @@ mod tests {
             let mut queue = Queue::new();
             fresh.iter().for_each(|item| queue.push_back(*item));
             tried.iter().for_each(|item| queue.push_tried(*item));
-            let taken: Vec<i32> = std::iter::from_fn(|| queue.take(troubles)).collect();
+            let taken: Vec<u32> = std::iter::from_fn(|| queue.take(troubles)).collect();
             assert_eq!(taken, expected, "{troubles}");
         }
     }

@@ -16,6 +16,15 @@ const FREELY: Limits = Limits {
     max_retry_after: Duration::from_secs(100),
 };
 
+/// The request that opens the gate of its host.
+const OPENER: u32 = u32::MAX;
+
+impl Waiting for u32 {
+    fn opens_gate(&self) -> bool {
+        *self == OPENER
+    }
+}
+
 fn filled(limits: Limits, count: u32) -> Hosts<u32> {
     let mut hosts = Hosts::new(limits, None);
     let (number, _) = hosts.number("a", false);
@@ -393,12 +402,36 @@ fn behind_a_gate_nothing_starts_while_what_opens_it_waits_for_another_try() {
         let now = Instant::now();
         let mut hosts = filled(limits, 5);
         hosts.close_gate(0, Gate::Fetching);
-        assert_eq!(starts(&mut hosts, now), [0]);
+        hosts.push(0, OPENER);
+        assert_eq!(starts(&mut hosts, now), [OPENER]);
         let later = now + Duration::from_secs(3);
-        hosts.later(0, 0, later);
+        hosts.later(0, OPENER, later);
         end(&mut hosts, HostSign::Well, now);
         assert_eq!(starts(&mut hosts, now + Duration::from_secs(2)), [0; 0]);
-        assert_eq!(starts(&mut hosts, later), [0]);
+        assert_eq!(starts(&mut hosts, later), [OPENER]);
+    }
+}
+
+#[test]
+fn what_opens_a_gate_starts_first_wherever_it_and_the_others_are_queued() {
+    let now = Instant::now();
+    type Queueing = fn(&mut Hosts<u32>, u32, Instant);
+    let ways: [Queueing; 4] = [
+        |hosts, item, _| hosts.push(0, item),
+        |hosts, item, _| hosts.push_front(0, item),
+        |hosts, item, _| hosts.put_back(0, item),
+        |hosts, item, now| hosts.later(0, item, now),
+    ];
+    for of_opener in ways {
+        for of_other in ways {
+            let mut hosts = filled(FREELY, 2);
+            hosts.close_gate(0, Gate::Fetching);
+            of_opener(&mut hosts, OPENER, now);
+            of_other(&mut hosts, 7, now);
+            assert_eq!(starts(&mut hosts, now), [OPENER]);
+            end(&mut hosts, HostSign::Well, now);
+            assert_eq!(starts(&mut hosts, now), [0; 0]);
+        }
     }
 }
 
@@ -521,17 +554,18 @@ fn hosts_that_are_dead_or_rested_are_forgotten_too_and_those_that_are_tried_agai
 #[test]
 fn behind_a_gate_one_starts_and_the_others_wait_for_what_it_brings() {
     let mut now = Instant::now();
-    let mut hosts = filled(FREELY, 5);
+    let mut hosts = filled(FREELY, 4);
     hosts.close_gate(0, Gate::Fetching);
-    assert_eq!(starts(&mut hosts, now), [0]);
+    hosts.push(0, OPENER);
+    assert_eq!(starts(&mut hosts, now), [OPENER]);
     let waited = hosts.open_gate(0);
     hosts.delay(0, Duration::from_secs(2));
-    assert_eq!(waited, [1, 2, 3, 4]);
+    assert_eq!(waited, [0, 1, 2, 3]);
     waited.into_iter().for_each(|item| hosts.push(0, item));
     end(&mut hosts, HostSign::Well, now);
-    assert_eq!(starts(&mut hosts, now), [1]);
+    assert_eq!(starts(&mut hosts, now), [0]);
     now += Duration::from_secs(2);
-    assert_eq!(starts(&mut hosts, now), [2]);
+    assert_eq!(starts(&mut hosts, now), [1]);
 }
 
 #[test]
@@ -703,7 +737,7 @@ fn hosts_can_be_shown_while_others_look_at_them() {
     let now = Instant::now();
     let healths = Arc::new(Healths::default());
     let mut hosts = Hosts::new(FREELY, Some(healths));
-    for (item, name) in ["a", "b", "c"].into_iter().enumerate() {
+    for (item, name) in (0..).zip(["a", "b", "c"]) {
         let (number, _) = hosts.number(name, false);
         hosts.push(number, item);
     }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::Hosts;
 use super::adaptive::Adaptive;
 use super::host::HostState;
+use super::queue::Waiting;
 
 /// A host in a status line.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -29,7 +30,7 @@ pub struct HostView {
     pub state: Option<String>,
 }
 
-impl<T> Hosts<T> {
+impl<T: Waiting> Hosts<T> {
     /// The slowest hosts, and those that rest.
     pub fn slowest(&self, most: usize, now: Instant) -> Vec<HostView> {
         let mut known: Vec<&HostState<T>> = self
@@ -77,7 +78,7 @@ impl<T> Hosts<T> {
     }
 }
 
-impl<T> HostState<T> {
+impl<T: Waiting> HostState<T> {
     pub fn state(&self, now: Instant) -> Option<&'static str> {
         let health = self.health.get();
         let soon = now + Duration::from_millis(900);

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use crate::plan::{Content, Planned, Way};
+use crate::run::hosts::Waiting;
 use crate::run::line::Sent;
 use crate::segment::Pages;
 
@@ -58,6 +59,12 @@ const OWN_WEIGHT: usize = 128;
 
 /// About how many bytes each page that it has had takes.
 const OF_A_PAGE: usize = 16;
+
+impl Waiting for Pending {
+    fn opens_gate(&self) -> bool {
+        self.is_robots
+    }
+}
 
 impl Pending {
     /// A redirect or a page led to this URL, whose host may be the user's own. Forgets what the last host did.

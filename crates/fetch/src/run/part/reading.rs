@@ -99,16 +99,10 @@ impl OpenPart {
         self.hosts.later(host, pending, at);
     }
 
-    /// Queues one until its host, which is down, is back: its try does not count. A robots.txt, which opens the gate
-    /// of its host, stays in front.
+    /// Queues one until its host, which is down, is back: its try does not count.
     pub fn put_back(&mut self, host: u32, pending: Pending) {
-        match pending.is_robots {
-            true => self.queue_first(host, pending),
-            false => {
-                self.groups.joined(&pending);
-                self.hosts.put_back(host, pending);
-            }
-        }
+        self.groups.joined(&pending);
+        self.hosts.put_back(host, pending);
     }
 
     /// How many groups of hosts are read side by side.

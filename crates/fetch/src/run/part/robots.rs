@@ -112,7 +112,7 @@ impl OpenPart {
             is_own: file.is_own,
             ..Pending::robots(file.url, file.group)
         };
-        self.queue_first(file.host, pending);
+        self.queue(file.host, pending);
     }
 
     /// Requests the URL that a host's robots.txt was redirected to, still before anything else of the host.
@@ -130,7 +130,7 @@ impl OpenPart {
             onward: Some(Box::new(onward)),
             ..pending
         };
-        self.queue_first(host, pending);
+        self.queue(host, pending);
     }
 
     /// The request for a host's robots.txt is skipped, because the host was given up.
