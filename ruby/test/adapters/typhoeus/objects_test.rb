@@ -69,6 +69,22 @@ class TyphoeusObjectsTest < DropInTest
       def one.add(request) = super.tap { p :added }
       one.queue(Typhoeus::Request.new("#{url}/r/1"))
       one.run },
+    "a subclass has defaults of its own" => %q{
+      klass = Class.new(Typhoeus::Request) do
+        private
+
+        def set_defaults
+          super
+          options[:headers]["X-Own"] ||= "1"
+          options[:method] ||= :put
+        end
+      end
+      [{}, { headers: { "X-Own" => "2" } }, { method: :post, body: "b" }].each do |options|
+        request = klass.new("#{url}/echo", options)
+        run.call(request)
+        p request.options, JSON.parse(request.response.body).values_at("method", "body")
+        p JSON.parse(request.response.body)["headers"].to_h.transform_keys(&:downcase)["x-own"]
+      end },
     "a subclass has another URL" => %q{
       klass = Class.new(Typhoeus::Request) { def base_url = "#{super}/echo" }
       [{}, { headers: { "A" => "b" } }, { method: :post, body: "b" }].each do |options|

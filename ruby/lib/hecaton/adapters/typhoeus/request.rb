@@ -31,7 +31,7 @@ module Hecaton::Typhoeus
       @original_options = options
       @options = (@sending_plan = @known_plan = Plan.known(options)) ? @sending_plan.lasting : copy_of_options(options)
       @without_defaults = true
-      add_defaults(Config::DEFAULTS) unless Config::DEFAULTS.empty?
+      set_defaults
     end
 
     # Hash: the given options and the defaults. Defaults are the headers User-Agent and Expect, maxredirs, and the
@@ -244,6 +244,9 @@ module Hecaton::Typhoeus
 
       options[:headers] ? options.merge(headers: options[:headers].dup) : options.dup
     end
+
+    # Called by `new`. Programs override it, to add defaults of their own.
+    def set_defaults = (add_defaults(Config::DEFAULTS) unless Config::DEFAULTS.empty?)
 
     def add_defaults(defaults)
       @without_defaults = @known_plan = nil
