@@ -85,6 +85,13 @@ class TyphoeusObjectsTest < DropInTest
         p request.options, JSON.parse(request.response.body).values_at("method", "body")
         p JSON.parse(request.response.body)["headers"].to_h.transform_keys(&:downcase)["x-own"]
       end },
+    "ports as libcurl takes them" => %q{
+      port = url[/\d+\z/]
+      [port, port.to_i, 0, "0", ""].each { |value|
+        p Typhoeus.get("#{url}/r/1", port: value).code
+        p Typhoeus.get("#{url}/r/1", proxy: url, proxyport: value).code
+      }
+      p Typhoeus.get("http://127.0.0.1:1/r/1", port: port).code },
     "a subclass has another URL" => %q{
       klass = Class.new(Typhoeus::Request) { def base_url = "#{super}/echo" }
       [{}, { headers: { "A" => "b" } }, { method: :post, body: "b" }].each do |options|

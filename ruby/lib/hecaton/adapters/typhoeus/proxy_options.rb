@@ -14,8 +14,6 @@ module Hecaton::Typhoeus
 
     private
 
-    def set_proxyport(name, value) = @proxy_port = number(name, value).to_i
-
     def set_proxytype(name, value) = @proxy_type = enum(name, value, TYPES)
 
     def set_proxyuserpwd(_name, value) = @proxy_userpwd = value.to_s.split(":", 2)
@@ -61,7 +59,7 @@ module Hecaton::Typhoeus
     end
 
     def with_port(rest)
-      return rest.sub(/(?::\d+)?\z/, ":#{@proxy_port}") if @proxy_port
+      return rest.sub(/(?::\d+)?\z/, ":#{@proxy_port}") if @proxy_port&.positive?
 
       rest.match?(/:\d+\z/) ? rest : "#{rest}:#{PORT}"
     end

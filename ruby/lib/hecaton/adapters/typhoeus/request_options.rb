@@ -55,8 +55,6 @@ module Hecaton::Typhoeus
 
     def set_implied(name, value) = (@implied = IMPLIED[name] if on?(value))
 
-    def set_port(name, value) = @port = number(name, value).to_i
-
     # The size of an upload is that of what is read.
     def set_protocols(name, value)
       names = Array(value).flat_map { |each|
@@ -129,7 +127,9 @@ module Hecaton::Typhoeus
     def set_up_url
       @url = Query.join(@url, @params, @params_encoding, @escape != false) if @params
       @url = absolute(@url)
-      @url = @url.sub(%r{\A(\w+://(?:[^/?#@]*@)?(?:\[[^\]]*\]|[^:/?#]*))(?::\d*)?}) { "#{$1}:#{@port}" } if @port
+      return unless @port&.positive?
+
+      @url = @url.sub(%r{\A(\w+://(?:[^/?#@]*@)?(?:\[[^\]]*\]|[^:/?#]*))(?::\d*)?}) { "#{$1}:#{@port}" }
     end
 
     def set_up_body

@@ -11,13 +11,13 @@ class Hecaton::Typhoeus::Plan
     username: %i[@username to_s], password: %i[@password to_s], proxy: %i[@proxy to_s],
     proxyusername: %i[@proxy_user to_s], proxypassword: %i[@proxy_password to_s],
     ssl_verifypeer: %i[@verify_peer on?], ssl_verifyhost: %i[@verify_host on?], cainfo: %i[@ca_file to_s],
-    crlfile: %i[@crl_file to_s],
+    crlfile: %i[@crl_file to_s], port: %i[@port to_i], proxyport: %i[@proxy_port to_i],
     capath: %i[@ca_path to_s], sslcert: %i[@cert to_s], sslkey: %i[@key to_s], keypasswd: %i[@key_password to_s],
     sslcertpasswd: %i[@key_password to_s], sslkeypasswd: %i[@key_password to_s], cookiejar: %i[@cookie_jar to_s],
     cookiesession: %i[@cookie_session on?], low_speed_limit: %i[@low_speed_limit to_i],
     **%i[
       body headers timeout timeout_ms connecttimeout connecttimeout_ms cookie referer useragent range resume_from
-      timecondition port protocols redir_protocols userpwd httpauth proxyport proxytype proxyuserpwd proxyauth noproxy
+      timecondition protocols redir_protocols userpwd httpauth proxytype proxyuserpwd proxyauth noproxy
       httpproxytunnel sslversion pinnedpublickey forbid_reuse maxconnects accept_encoding http_content_decoding
       http_version resolve ipresolve unix_socket_path maxfilesize low_speed_time cookiefile cookielist
       interface
