@@ -145,6 +145,14 @@ class TyphoeusParityTest < Minitest::Test
       request.on_body { count += 1; :abort }
       response = request.run
       p count, response.return_code, response.return_message, response.success?
+      [nil, :unyielded, "abort"].each { |value|
+        request = Typhoeus::Request.new("#{url}/bytes/1000")
+        request.on_body { |bytes| value }
+        2.times { |number|
+          request.on_body { nil } if number == 1
+          p request.run.body.bytesize, request.response.return_code
+        }
+      }
       request = Typhoeus::Request.new("#{url}/bytes/1000")
       seen = []
       request.on_progress { |*given| seen << given.size }

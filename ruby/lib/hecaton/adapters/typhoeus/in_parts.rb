@@ -14,7 +14,7 @@ module Hecaton::Typhoeus
       pending.on_body { |bytes| guard(bytes) { piece(bytes) } }
     end
 
-    # The Response for the outcome. It has no body if that went to on_body.
+    # The Response for the outcome. It has no body if on_body took that.
     def response(outcome)
       return Response.of(outcome, @code, @body) if outcome.is_a?(Hecaton::Response)
 
@@ -35,9 +35,9 @@ module Hecaton::Typhoeus
       @request.listening_to_progress.each do |callback|
         callback.call(@length, @received, 0, 0, @request.streaming? ? @head : nil)
       end
-      return :write_error if @request.on_body.any? { |callback| callback.call(bytes, @head) == :abort }
-
-      @body << bytes unless @request.streaming?
+      value = :unyielded # Ethon's word for a piece that no block took. A block that returns it has the body kept, too.
+      @request.on_body.each { |callback| return :write_error if (value = callback.call(bytes, @head)) == :abort }
+      @body << bytes if value == :unyielded
       nil
     end
 
