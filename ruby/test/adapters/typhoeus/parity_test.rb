@@ -100,7 +100,14 @@ class TyphoeusParityTest < Minitest::Test
         response = Typhoeus.get(bad, timeout: 2)
         p [bad, response.return_code, response.code, response.effective_url,
           response.headers, response.body, response.success?, response.status_message]
-      end },
+      end
+      ["http://nosuch.invalid:3128", "nosuch.invalid", "https://nosuch.invalid"].each do |proxy|
+        p [url, "https://127.0.0.1:1/", "http://other.invalid/"].map { |any|
+          Typhoeus.get(any, proxy: proxy, timeout: 2).return_code
+        }
+      end
+      p Typhoeus.get("http://other.invalid/", proxy: "nosuch.invalid", noproxy: "other.invalid").return_code
+      p Typhoeus.get("http://#x").effective_url },
     "redirects" => %q{
       response = Typhoeus.get("#{url}/redirect/302/2", followlocation: true)
       p response.code, response.redirect_count,

@@ -78,7 +78,8 @@ module Hecaton::Typhoeus
       facts = Facts.of(@outcome, body_bytes, return_code, @request&.sent_bytes, notes)
       facts[:response_code] = @own_status if @own_status
       # The engine drops the fragment, and libcurl keeps it.
-      facts[:effective_url] << @request.url[/#.*/m].to_s.b if @request && @outcome.redirects.empty?
+      fragment = @request.url[/#.*/m] if @request && @outcome.redirects.empty? && !@outcome.url.include?("#")
+      facts[:effective_url] << fragment.to_s.b
       facts
     end
 

@@ -98,7 +98,7 @@ module Hecaton::Typhoeus
     def of(outcome)
       case outcome
       when Hecaton::TimeoutError then :operation_timedout
-      when Hecaton::ResolveError then :couldnt_resolve_host
+      when Hecaton::ResolveError then resolve(outcome)
       when Hecaton::ConnectError then outcome.phase == :tls ? :ssl_connect_error : :couldnt_connect
       when Hecaton::TLSError then tls(outcome)
       when Hecaton::ProtocolError then protocol(outcome)
@@ -116,6 +116,13 @@ module Hecaton::Typhoeus
       certificate_not_pinned certificate_invalid certificate_missing
     ].freeze
     private_constant :UNVERIFIED
+
+    # A name that is not the URL's is the proxy's.
+    private_class_method def resolve(error)
+      name = error.message[/\Acannot resolve ([^\s:]+): /, 1] or return :couldnt_resolve_host
+
+      error.url.to_s.match?(%r{://#{Regexp.escape(name)}(?![^:/])}i) ? :couldnt_resolve_host : :couldnt_resolve_proxy
+    end
 
     # That of a proxy is refused in the phase :connect.
     private_class_method def tls(error)
