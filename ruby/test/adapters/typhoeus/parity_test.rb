@@ -391,6 +391,10 @@ class TyphoeusParityTest < Minitest::Test
       end
       p Typhoeus.get("#{url}/encoded/gzip", accept_encoding: "gzip").body ==
         Typhoeus.get("#{url}/encoded/gzip", accept_encoding: "").body
+      ["identity", "none", "*", "gzip, identity", "gzip;q=1.0, deflate ; q=0.6,identity;q=0.3"].each { |option|
+        p Typhoeus.get("#{url}/encoded/gzip/300", accept_encoding: option).body.bytesize,
+          echoed(Typhoeus.get("#{url}/echo", accept_encoding: option))[2].to_h["accept-encoding"]
+      }
       p Typhoeus.get("#{url}/encoded/gzip").headers["content-encoding"],
         Typhoeus.get("#{url}/encoded/gzip", headers: { "Accept-Encoding" => "gzip" }).body.byteslice(0, 2).bytes
       p echoed(Typhoeus.get("#{url}/echo"))[2].map(&:first)

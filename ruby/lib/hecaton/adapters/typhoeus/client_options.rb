@@ -5,9 +5,10 @@ module Hecaton::Typhoeus
   module ClientOptions
     VERSIONS = %i[none httpv1_0 httpv1_1 httpv2_0 httpv2_tls httpv2_prior_knowledge].freeze
     CODINGS = %w[deflate gzip br zstd].freeze
-    OLD_CODING = "x-gzip" # Another name of gzip, which is not offered.
+    # Names that need no decoder of their own, and an old one of gzip, which is not offered.
+    OTHER_CODINGS = %w[identity none * x-gzip].freeze
     FAMILIES = { v4: ["0.0.0.0/0"], v6: ["::/0"] }.freeze
-    private_constant :VERSIONS, :CODINGS, :OLD_CODING, :FAMILIES
+    private_constant :VERSIONS, :CODINGS, :OTHER_CODINGS, :FAMILIES
 
     private
 
@@ -24,12 +25,10 @@ module Hecaton::Typhoeus
 
     def set_maxconnects(name, value) = setting(:max_idle, number(name, value).to_i)
 
-    # "" stands for all codings that can be decoded.
+    # "" stands for all codings that can be decoded. Whatever was requested, what comes is decoded.
     def set_accept_encoding(name, value)
-      codings = value.to_s.downcase.split(/\s*,\s*/)
-      return add_header_once("Accept-Encoding", value.to_s) if codings == ["identity"]
-
-      only(name, value, (codings - CODINGS - [OLD_CODING]).empty?, "Hecaton decodes #{CODINGS.join(", ")}.")
+      codings = value.to_s.downcase.split(",").filter_map { |coding| coding[/[^;\s]+/] }
+      only(name, value, (codings - CODINGS - OTHER_CODINGS).empty?, "Hecaton decodes #{CODINGS.join(", ")}.")
       @accept_encoding = value.to_s
     end
 
