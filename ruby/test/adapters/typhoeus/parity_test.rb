@@ -35,7 +35,13 @@ class TyphoeusParityTest < Minitest::Test
           Typhoeus::Request.new("x", body: list).encoded_body
         puts echoed(Typhoeus.post("#{url}/echo", body: list, params_encoding: :rack)).inspect
       end
-      puts echoed(Typhoeus.post("#{url}/echo", body: { a: nil, "b" => true })).inspect },
+      puts echoed(Typhoeus.post("#{url}/echo", body: { a: nil, "b" => true })).inspect
+      [:post, :put, :patch].product(["text", { a: 1 }]).each do |verb, body|
+        options = { method: verb, body: body, headers: { "Transfer-Encoding" => "chunked" } }
+        puts echoed(Typhoeus::Request.new("#{url}/echo", options).run).inspect
+        options[:headers] = { "transfer-encoding" => "" }
+        puts echoed(Typhoeus::Request.new("#{url}/echo", options).run).inspect
+      end },
     "params" => %q{
       nested = { a: [1, "b c"], h: { x: { y: "z&=" } }, n: nil,
         e: "", "ü" => "ß", l: [[1, 2], [3]], hs: [{ k: 1 }, { k: 2 }] }

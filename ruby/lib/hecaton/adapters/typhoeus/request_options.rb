@@ -141,6 +141,7 @@ module Hecaton::Typhoeus
       put = @verb == "PUT"
       # A String, or a body that is read while it is sent, is sent as it is.
       @body = pairs ? Query.joined(pairs, put || @escape != false) : @given_body || ""
+      @body = [@body].each if @body.is_a?(String) && chunked?
       add_header("Content-Type", FORM) unless put || header?("content-type")
     end
 
@@ -158,6 +159,11 @@ module Hecaton::Typhoeus
       end
 
       add_header("Range", "bytes=#{@resumes}-")
+    end
+
+    # Whether a header says so. A String is not sent in chunks by itself.
+    def chunked?
+      @headers&.any? { |name, value| name.casecmp?("transfer-encoding") && value&.casecmp?("chunked") }
     end
 
     def header?(name) = @headers ? @headers.any? { |other, _| other.casecmp?(name) } : false
