@@ -76,7 +76,7 @@ class TyphoeusParityTest < Minitest::Test
       File.write(path, "line\n")
       puts echoed(Typhoeus.post("#{url}/echo", body: { title: "t", file: File.open(path) }))[3].delete("\r").inspect
       puts echoed(Typhoeus.post("#{url}/echo", body: { a: "1", b: { c: ["x"] } }, multipart: true))[3]
-        .delete("\r").inspect },
+        .delete("\r").inspect, echoed(Typhoeus.post("#{url}/echo", body: {}, multipart: true)).inspect },
     "responses" => %q{
       %w[/r/1 /status/204 /status/304 /status/404 /status/500 /bytes/0].each do |path|
         response = Typhoeus.get("#{url}#{path}")

@@ -136,7 +136,7 @@ module Hecaton::Typhoeus
       return if @verb == "HEAD" || (Form.empty?(@given_body) && @verb != "POST" && @verb != "PUT")
 
       pairs = Query.pairs(@given_body, @params_encoding) if @given_body.is_a?(Hash) || @given_body.is_a?(Array)
-      return @multipart = Form.parts(pairs) if pairs && (@wants_multipart || Form.files?(pairs))
+      return @multipart = Form.parts(pairs) if pairs&.any? && (@wants_multipart || Form.files?(pairs))
 
       put = @verb == "PUT"
       # A String, or a body that is read while it is sent, is sent as it is.
