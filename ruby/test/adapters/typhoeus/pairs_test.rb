@@ -53,7 +53,8 @@ class TyphoeusPairsTest < Minitest::Test
   KNOWN = {
     "the original overrides useragent by its default" => [["useragent:"]],
     "the request offers all codings that can be decoded" => [
-      ["accept_encoding: ''"], ["'Accept-Encoding' => ''", "accept_encoding: 'gzip'"]
+      ["accept_encoding: ''"], ["'Accept-Encoding' => ''", "accept_encoding: 'gzip'"],
+      ["'Accept-Encoding' => ''", "accept_encoding: 'identity'"]
     ],
     "libcurl takes a range for that of what is sent" => [
       %w[body: range:], %w[body: resume_from:], %w[:post range:], %w[:put range:], %w[:post resume_from:],

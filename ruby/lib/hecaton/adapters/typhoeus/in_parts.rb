@@ -35,7 +35,7 @@ module Hecaton::Typhoeus
       @request.listening_to_progress.each do |callback|
         callback.call(@length, @received, 0, 0, @request.streaming? ? @head : nil)
       end
-      value = :unyielded # Ethon's word for a piece that no block took. A block that returns it has the body kept, too.
+      value = :unyielded # Ethon's word for a piece that no block took.
       @request.on_body.each { |callback| return :write_error if (value = callback.call(bytes, @head)) == :abort }
       @body << bytes if value == :unyielded
       nil

@@ -88,7 +88,8 @@ module Hecaton::Typhoeus
     end
 
     # Adds a block that is called with each piece of the body and the Response of its head, and may return :abort.
-    # With such a block, the final Response has no body. Returns the Array of these blocks.
+    # With such a block, the final Response has no body, but for pieces for which the last block returns :unyielded.
+    # Returns the Array of these blocks.
     def on_body(&block) = listed(@on_body ||= [], block)
 
     # Whether the request has an on_body block.
