@@ -94,3 +94,17 @@ fn connection_settings_are_refused_by_name() {
     config.concurrency = 0;
     assert!(world.client.settings(config).is_err());
 }
+
+#[test]
+fn changed_settings_of_a_separate_client_are_checked() {
+    let world = World::new();
+    let made = world.client.separate_with(|config| config.concurrency = 0);
+    let why = made.err().unwrap().to_string();
+    assert!(why.contains("concurrency is 0"), "{why}");
+    assert!(
+        world
+            .client
+            .separate_with(|config| config.per_origin = Some(1))
+            .is_ok()
+    );
+}

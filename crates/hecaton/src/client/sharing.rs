@@ -44,18 +44,19 @@ impl Client {
         self.separate_through(self.0.config.proxy.clone())
     }
 
-    /// A separate client through another proxy.
+    /// A [separate](Client::separate) client through another proxy.
     pub fn separate_through(&self, proxy: Proxy) -> Result<Client, InvalidRequest> {
         self.separate_with(|config| config.proxy = proxy)
     }
 
-    /// A separate client with other settings of its connections.
+    /// A [separate](Client::separate) client with other settings of its connections.
     pub fn separate_with(
         &self,
         change: impl FnOnce(&mut Config),
     ) -> Result<Client, InvalidRequest> {
         let mut config = Config::clone(&self.0.config);
         change(&mut config);
+        super::check(&mut config)?;
         Ok(Client(Arc::new(Shared {
             cookies: self.0.cookies.clone(),
             buffered: self.0.buffered.clone(),
