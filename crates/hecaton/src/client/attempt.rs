@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::body_reader::{BodyReader, Http1Body, Source, decoder};
-use super::open_response::{Body, OpenResponse, Order, Reading};
+use super::open_response::{AttemptOptions, Body, OpenResponse, Reading};
 use super::shared::Shared;
 use super::stream_attempt::Reply;
 use crate::content::Decoder;
@@ -18,13 +18,13 @@ impl Shared {
     pub async fn attempt(
         self: &Arc<Self>,
         request: &Request,
-        order: Order,
+        options: AttemptOptions,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Broken> {
         let mut held = None;
         if self.pool.may_share(&request.origin) {
             // Boxed to keep the future of a plain request small.
-            match Box::pin(self.attempt_on_stream(request, order, trace)).await? {
+            match Box::pin(self.attempt_on_stream(request, options, trace)).await? {
                 Reply::Response(response) => return Ok(response),
                 Reply::Http1(connection) => held = connection,
             }
@@ -32,7 +32,7 @@ impl Shared {
         let mut held = match held {
             Some(held) => held,
             None => {
-                let new = order.new_connection;
+                let new = options.new_connection;
                 let held = self.pool.http1(&request.origin, new, trace).await;
                 held.map_err(Broken::opening)?
             }
@@ -41,7 +41,7 @@ impl Shared {
         let (head, mut incoming) = exchange(http1, request, &self.config, trace).await?;
         let (status, fields) = (head.status, &head.fields[..]);
         let decoder = self.received(request, status, fields, head.coded, trace)?;
-        let reading = self.reading_of(order, request, status, fields);
+        let reading = self.reading_of(options, request, status, fields);
         let body = if reading == Reading::Open || decoder.is_some() {
             let body = Http1Body::new(request, incoming, head.framing, held);
             let reader = BodyReader::new(Source::Http1(body), decoder, self);

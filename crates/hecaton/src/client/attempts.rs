@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use tokio::time::sleep;
 
-use crate::client::open_response::{Body, OpenResponse, Order, Reading};
+use crate::client::open_response::{AttemptOptions, Body, OpenResponse, Reading};
 use crate::client::replaced::pass_over;
 use crate::client::resends::{Facts, Resend, Resends};
 use crate::client::shared::Shared;
@@ -18,12 +18,12 @@ use crate::message::failure::Failure;
 use crate::message::request::Request;
 use crate::message::retry::Retry;
 
-/// How far a request has come, over all of its URLs.
+/// How far a request has come.
 pub(crate) struct Course {
-    order: Order,
-    /// Retries by the rules.
+    options: AttemptOptions,
+    /// Retries by the rules, at all URLs together.
     retries: u32,
-    /// Re-sends to the current URL: its connections may be as stale as those of the URL before.
+    /// Re-sends to the current URL. Each URL has its own number, because its connections may be stale too.
     resends: Resends,
 }
 
@@ -48,7 +48,7 @@ impl Shared {
     pub fn course(&self, request: &Request, reading: Reading) -> Course {
         let retry = self.retry_by_rule(request);
         Course {
-            order: Order {
+            options: AttemptOptions {
                 reading,
                 new_connection: false,
                 no_retries_left: retry.is_none_or(|retry| retry.max == 0),
@@ -58,8 +58,7 @@ impl Shared {
         }
     }
 
-    /// The attempts at one URL, one after the other. Another one follows if the request is re-sent, or if `retry`
-    /// demands it and time is left.
+    /// The attempts at one URL, one after the other, as long as `verdict` demands another.
     pub async fn run(
         self: &Arc<Self>,
         request: &mut Request,
@@ -77,11 +76,11 @@ impl Shared {
                 changed = Box::pin(self.before_attempt(request, trace)).await?;
             }
             trace.begin();
-            let sent = changed.as_deref().unwrap_or(request);
-            let result = match self.interceptor_of(sent) {
-                None => self.attempt(sent, course.order, trace).await,
+            let to_send = changed.as_deref().unwrap_or(request);
+            let result = match self.interceptor_of(to_send) {
+                None => self.attempt(to_send, course.options, trace).await,
                 Some(by) => {
-                    let attempt = self.intercepted(sent, by, course.order, trace);
+                    let attempt = self.intercepted(to_send, by, course.options, trace);
                     Box::pin(attempt).await?
                 }
             };
@@ -105,7 +104,7 @@ impl Shared {
         request: &mut Request,
         trace: &mut Trace,
     ) -> Verdict {
-        course.order.new_connection = false;
+        course.options.new_connection = false;
         let result = match result {
             Ok(response) => {
                 trace.end(Ending::Status(response.status), trace.mark);
@@ -116,7 +115,7 @@ impl Shared {
             }
             Err(broken) => match self.leave(broken, course, request, trace) {
                 Ok(to) => {
-                    course.order.new_connection = to.new_connection;
+                    course.options.new_connection = to.new_connection;
                     return Verdict::Continue(pause(trace.skip_if_given(to.wait), None));
                 }
                 Err(failure) => Err(failure),
@@ -129,11 +128,11 @@ impl Shared {
                 Err(failure) => return Verdict::Break(Err(failure)),
             }
         }
-        self.end_or_retry(result, course, request, trace)
+        self.retry_or_end(result, course, request, trace)
     }
 
-    /// The end of the request, or a retry if the rules demand one and time is left.
-    fn end_or_retry(
+    /// A retry if the rules demand one and time is left, or else the end of the attempts at this URL.
+    fn retry_or_end(
         &self,
         result: Result<OpenResponse, Failure>,
         course: &mut Course,
@@ -151,13 +150,13 @@ impl Shared {
         }
         course.retries += 1;
         let most = self.retry_by_rule(request).map_or(0, |retry| retry.max);
-        course.order.no_retries_left = course.retries >= most;
+        course.options.no_retries_left = course.retries >= most;
         self.counts.retries.fetch_add(1, Ordering::Relaxed);
         let passed = self.passed(result, request, trace);
         Verdict::Continue(pause(trace.skip_if_given(wait), passed))
     }
 
-    /// Passes over the body of a response that another attempt replaces.
+    /// A future that passes over the body of a response that another attempt replaces; none if nothing is to be done.
     pub fn passed(
         &self,
         result: Result<OpenResponse, Failure>,
@@ -171,7 +170,7 @@ impl Shared {
 
     /// Whether the body of the last response was left open, and is needed after all.
     fn is_left_open(&self, response: &OpenResponse, course: &Course, request: &Request) -> bool {
-        course.order.reading == Reading::Whole
+        course.options.reading == Reading::Whole
             && matches!(response.body, Body::Open(_))
             && !self.may_follow(request, response.status, &response.fields)
     }
@@ -181,14 +180,14 @@ impl Shared {
     /// after its body was read whole. The retry predicate is not called.
     pub fn reading_of(
         &self,
-        order: Order,
+        options: AttemptOptions,
         request: &Request,
         status: u16,
         fields: &[u8],
     ) -> Reading {
         let may_retry = || {
             let retry = self.retry_by_rule(request);
-            let retry = retry.filter(|_| !order.no_retries_left)?;
+            let retry = retry.filter(|_| !options.no_retries_left)?;
             retry.after_status(&request.method, 1, status, fields)
         };
         let may_continue = status >= 300
@@ -197,11 +196,11 @@ impl Shared {
                 || Shared::demand(request, status, fields).is_some());
         match may_continue {
             true => Reading::Open,
-            false => order.reading,
+            false => options.reading,
         }
     }
 
-    /// Ends the attempt: the request is re-sent on another connection, or fails.
+    /// Ends an attempt without a response. A re-send follows; after a failure, the retry rules decide.
     fn leave(
         &self,
         broken: Broken,

@@ -78,14 +78,13 @@ impl Deref for Piece<'_> {
     }
 }
 
-/// A body without a connection: one that the program gave, or one that was read before.
+/// A body without a connection, which the program gave.
 #[derive(Default)]
 pub(crate) struct GivenBody {
     /// Pieces that are not empty.
     pub pieces: VecDeque<Bytes>,
     /// The failure after the last piece.
     pub ending: Option<Failure>,
-    pub trailers: Trailers,
 }
 
 impl GivenBody {
@@ -143,7 +142,7 @@ impl BodyReader {
     /// Reads what is left of the body. It fails once more than `max_body` bytes have come, whatever length was
     /// announced. A body that is read without this reader fails at its announced length already.
     pub async fn read_whole(&mut self) -> Result<Bytes, Failure> {
-        let likely = self.likely();
+        let likely = self.likely_most();
         let mut whole = Growing::new(self.share(), self.config.max_body, 0);
         let mut pieces = 0_u32;
         loop {
@@ -202,9 +201,9 @@ impl BodyReader {
         self.decoder.as_ref().map_or(0, |decoder| decoder.memory())
     }
 
-    /// A limit on the bytes of a body that is held whole: `max_body`, or the announced length of a body without content
-    /// coding if that is less.
-    fn likely(&self) -> usize {
+    /// How many bytes the body likely has at most: `max_body`, or the announced length of a body without content coding
+    /// if that is less.
+    fn likely_most(&self) -> usize {
         let most = self.config.max_body;
         let announced = match &self.source {
             Source::Http1(body) => body.framing.length(),
@@ -229,7 +228,7 @@ impl BodyReader {
         match &mut self.source {
             Source::Http1(body) => body.incoming.take_trailers(),
             Source::Stream(incoming) => incoming.take_trailers(),
-            Source::Given(body) => body.trailers.take(),
+            Source::Given(_) => None,
         }
     }
 

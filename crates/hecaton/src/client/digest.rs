@@ -2,8 +2,8 @@
 //!
 //! A challenged request has two attempts: one that ends in 401, and one with the response to the challenge. A server
 //! that says that the nonce is stale causes further ones (`MOST_CHALLENGES`). All are listed in the outcome and share
-//! the request's deadline. Later requests to that protection space reuse the nonce and
-//! increment its count. So the server challenges only the first request.
+//! the request's deadline. Later requests to that protection space reuse the nonce and increment its count, so they
+//! usually need no challenge.
 
 pub(super) mod spaces;
 

@@ -19,7 +19,8 @@ pub struct Upcoming {
     pub method: String,
     /// The absolute URL, without credentials.
     pub url: String,
-    /// The headers, those that the engine adds included.
+    /// The headers, those that the engine adds included. An interceptor sees `Host` and the framing of the body only if
+    /// the request sets them itself.
     pub headers: Vec<(String, Vec<u8>)>,
     /// Whether the request has a body.
     pub has_body: bool,
@@ -34,7 +35,7 @@ pub type Changes = Vec<(String, Option<Vec<u8>>)>;
 #[derive(Clone, Debug)]
 pub enum Given {
     /// Nothing: the attempt is made on the network. If `observed`, [`Hooks::observe`] receives its response, unless the
-    /// request ends with that response.
+    /// outcome is that response.
     Nothing {
         /// Whether the program observes responses.
         observed: bool,
@@ -52,7 +53,7 @@ pub struct GivenResponse {
     pub status: u16,
     /// The headers.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The body. A coding that its `Content-Encoding` names is decoded if the body has it.
+    /// The body. It is decoded if it begins as its `Content-Encoding` says; `br` cannot be recognized, and is not.
     pub body: Vec<Bytes>,
     /// The failure after the last piece of the body; none for a body that is whole.
     pub ending: Option<GivenFailure>,
@@ -78,9 +79,9 @@ pub struct GivenFailure {
 
 /// Functions of the program that the engine calls for single requests.
 pub trait Hooks: Send + Sync {
-    /// The retry predicate: whether the request with this number is sent again after this outcome. Called after each
-    /// outcome as long as a try (`max` of the request's retries) and time are left. A [`Streaming`](crate::Streaming)
-    /// response comes here with an empty body.
+    /// The retry predicate: whether the request with this number is sent again after this outcome. Called only for a
+    /// request with `retry`, as long as its `max` is not reached and the next wait ends before the deadline. A
+    /// [`Streaming`](crate::Streaming) response comes here with an empty body.
     fn again(&self, number: usize, outcome: Result<Response, Error>) -> BoxFuture<'static, bool>;
 
     /// Called before each attempt of a request that is to [call it](crate::Request::call_before_attempt), with its
@@ -95,14 +96,13 @@ pub trait Hooks: Send + Sync {
     }
 
     /// Called before each attempt of a request that is to be [`intercepted`](crate::Request::intercepted), with its
-    /// number. If the network had an attempt, it has the re-send on another connection too, and this is not called
-    /// again.
+    /// number. Not called for a re-send of an attempt that the network had.
     fn respond(&self, _number: usize, _attempt: Upcoming) -> BoxFuture<'static, Given> {
         Box::pin(ready(Given::Nothing { observed: false }))
     }
 
-    /// Called with a response of the network that another attempt replaces, if the program observes responses and if
-    /// the body could be read whole. The program receives the response of the last attempt as the request's outcome.
+    /// Called with a response of the network that is not the request's outcome, if the program observes responses and
+    /// if the body could be read whole. Another attempt replaces it, or it is a redirect that is refused.
     fn observe(&self, _number: usize, _response: Response) -> BoxFuture<'static, ()> {
         Box::pin(ready(()))
     }

@@ -11,7 +11,7 @@ use tokio::time::timeout_at;
 
 use super::body_reader::{BodyReader, GivenBody, Source, decoder};
 use super::hooks::{Given, GivenFailure, GivenResponse, Hooks, Upcoming};
-use super::open_response::{OpenResponse, Order};
+use super::open_response::{AttemptOptions, OpenResponse};
 use super::shared::Shared;
 use crate::message::attempt::Trace;
 use crate::message::broken::Broken;
@@ -42,19 +42,19 @@ impl Shared {
         self: &Arc<Self>,
         request: &Request,
         by: Interceptor<'_>,
-        order: Order,
+        options: AttemptOptions,
         trace: &mut Trace,
     ) -> Result<Result<OpenResponse, Broken>, Failure> {
         // A re-send goes where its attempt went: to the program or to the network.
         if trace.given || !trace.is_resend() {
-            let given = self.given(request, by, order, trace).await?;
+            let given = self.given(request, by, options, trace).await?;
             if let Some(result) = given {
                 return Ok(result);
             }
         }
         // The timer around the request knows nothing of waits that were passed at once.
         let at = trace.deadline.at.into();
-        let made = timeout_at(at, self.attempt(request, order, trace)).await;
+        let made = timeout_at(at, self.attempt(request, options, trace)).await;
         Ok(made.unwrap_or_else(|_| Err(Broken::Failed(trace.used_up()))))
     }
 
@@ -63,7 +63,7 @@ impl Shared {
         self: &Arc<Self>,
         request: &Request,
         by: Interceptor<'_>,
-        order: Order,
+        options: AttemptOptions,
         trace: &mut Trace,
     ) -> Result<Option<Result<OpenResponse, Broken>>, Failure> {
         trace.attempt().phase = Phase::FirstByte;
@@ -86,7 +86,7 @@ impl Shared {
             }
             Given::Failure(failure) => Ok(Some(Err(failure.of_attempt(request, trace)))),
             Given::Response(response) => {
-                let result = self.given_response(response, request, order, trace).await;
+                let result = self.given_response(response, request, options, trace).await;
                 Ok(Some(result.map_err(Broken::Failed)))
             }
         }
@@ -111,7 +111,7 @@ impl Shared {
         self: &Arc<Self>,
         given: GivenResponse,
         request: &Request,
-        order: Order,
+        options: AttemptOptions,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Failure> {
         trace.attempt().sent = true;
@@ -135,7 +135,7 @@ impl Shared {
             true => decoder(request, &self.config, status, &fields)?,
             false => None,
         };
-        let reading = self.reading_of(order, request, status, &fields);
+        let reading = self.reading_of(options, request, status, &fields);
         let reader = BodyReader::new(Source::Given(body), decoder, self);
         let body = reader.body(reading, trace).await?;
         Ok(OpenResponse {
@@ -194,7 +194,6 @@ fn given_body(given: GivenResponse) -> GivenBody {
     GivenBody {
         pieces: pieces.collect(),
         ending: given.ending.map(GivenFailure::into_failure),
-        trailers: None,
     }
 }
 

@@ -62,7 +62,7 @@ pub(crate) enum Reading {
 
 /// The options of one attempt.
 #[derive(Clone, Copy)]
-pub(crate) struct Order {
+pub(crate) struct AttemptOptions {
     pub reading: Reading,
     /// Whether the attempt's connection must be a new one. Only HTTP/1.1 heeds it: a shared connection says by itself
     /// whether it takes another stream.

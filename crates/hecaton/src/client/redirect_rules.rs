@@ -1,4 +1,4 @@
-//! Where a redirect leads, and which parts of the request go there: pure decisions, used only when redirects are on.
+//! Where a redirect leads, and which parts of the request go there. Nothing here sends.
 
 use http::Method;
 
@@ -12,7 +12,7 @@ use crate::message::reference;
 use crate::message::request::Request;
 use crate::message::zone;
 
-/// The client's settings for redirects.
+/// The limits for the redirects of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits<'a> {
     pub most: u32,
@@ -51,8 +51,8 @@ impl<'a> Trail<'a> {
         }
     }
 
-    /// Changes the request as this response demands, and returns true. False if the response is for the caller: 300,
-    /// 304, and a response without `Location`.
+    /// Changes the request as this response demands, and returns true. False if the response is for the caller, because
+    /// it has no `Location` or another status than those of [`Redirect::is_one`].
     pub fn follow(
         &mut self,
         request: &mut Request,
@@ -93,7 +93,8 @@ impl<'a> Trail<'a> {
         Ok(true)
     }
 
-    /// A GET of the URL to which this request is redirected.
+    /// An empty request to the URL of the redirect. It stands for its origin, its target and its `Host`, and not for
+    /// the method.
     fn target(&self, request: &Request, mut url: String) -> Result<Request, Failure> {
         url.truncate(url.find('#').unwrap_or(url.len()));
         let (scheme, _) = url.split_once(':').unwrap_or_default();

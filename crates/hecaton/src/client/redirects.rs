@@ -1,4 +1,4 @@
-//! A request over several URLs: redirects, and the cookies that are set and sent on the way.
+//! A request over several URLs: redirects, and the cookies that are sent to each.
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ impl Shared {
         }
     }
 
-    /// Whether the request has just one URL: no redirects and no cookies.
-    pub fn uses_one_url(&self, request: &Request) -> bool {
+    /// Whether the request is neither redirected nor gets cookies from a jar.
+    pub fn is_plain(&self, request: &Request) -> bool {
         self.most_redirects(request) == 0 && self.cookies.is_none()
     }
 

@@ -1,7 +1,7 @@
-//! Responses that another attempt replaces: the rest of their bodies, and the program that observes them.
+//! Responses that the program does not get, because another attempt replaces them or their redirect is refused: the rest
+//! of their bodies, and the program that observes them.
 //!
-//! They are observed here, and not when they come. A response that no attempt replaces goes to the program, which may
-//! read its body piece by piece.
+//! They are observed here, and not when they come, because the program may read the body of its response in pieces.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -41,7 +41,7 @@ impl Shared {
     }
 }
 
-/// Passes over the body of a response that another attempt replaces; none if nothing is to be done. An observer gets
+/// A future that passes over the body of a response; none if nothing is to be done. An observer gets
 /// the body whole, or nothing if it cannot be read whole.
 pub(super) fn pass_over(
     body: Body,

@@ -1,4 +1,4 @@
-//! Whether a request is re-sent on another connection without a retry rule. Pure decisions.
+//! Whether a request is re-sent without a retry rule.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ const MOST_STUCK: u32 = 4;
 /// The most re-sends of any kind, so that the list of attempts ends.
 const MOST: u32 = 1000;
 
-/// The wait before the second re-send after a refusal; it doubles each time. The first needs no wait, because it uses
-/// another connection.
+/// The wait before the second re-send after a refusal; it doubles each time. The first needs no wait: it uses another
+/// connection, because one that refused a stream carries no further request.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// How often a request was re-sent, and why.
+/// How often the attempts at a URL ended without a response, and why.
 #[derive(Default)]
 pub(crate) struct Resends {
-    /// Re-sends after which the server may have processed the request twice.
-    again: u32,
-    /// Re-sends after a new connection ended before anything was sent.
-    unopened: u32,
+    /// The connection ended after a byte was sent.
+    ended: u32,
+    /// The connection ended before a byte was sent, and was not a reused one that was closed already.
+    unsent: u32,
     refused: u32,
     stuck: u32,
     all: u32,
@@ -48,24 +48,22 @@ pub(crate) struct Resend {
 }
 
 impl Resends {
-    /// A request without a response is re-sent if its peer certainly did nothing with it. It is re-sent once if its new
-    /// connection ended, without a TLS alert, before anything was sent.
-    ///
-    /// An idempotent request is also re-sent, once, if its connection ended before a response, whether the connection
-    /// was pooled or new.
+    /// A request without a response is re-sent a limited number of times if its peer certainly did nothing with it.
+    /// With `reconnect` it is also re-sent once if its connection ended, without a TLS alert, before anything was sent.
+    /// An idempotent request is then re-sent once, too, if its connection ended before a response.
     pub fn next(&mut self, broken: &Broken, facts: &Facts) -> Option<Resend> {
         let (may, wait) = match broken {
             Broken::Unsent if facts.reused => (true, Duration::ZERO),
             Broken::Ended(_) if facts.sent => {
-                self.again += 1;
+                self.ended += 1;
                 let may = facts.idempotent && facts.reconnect;
-                (may && self.again == 1, Duration::ZERO)
+                (may && self.ended == 1, Duration::ZERO)
             }
             // One more try succeeds if the server was reloading. A server that refuses connections is not tried for
             // ever.
             Broken::Unsent | Broken::Ended(_) => {
-                self.unopened += 1;
-                (facts.reconnect && self.unopened == 1, Duration::ZERO)
+                self.unsent += 1;
+                (facts.reconnect && self.unsent == 1, Duration::ZERO)
             }
             Broken::Unprocessed(_, progress) => {
                 self.stuck += u32::from(!progress);

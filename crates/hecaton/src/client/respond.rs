@@ -67,7 +67,7 @@ impl Shared {
         course: &mut Course,
         trace: &mut Trace,
     ) -> impl Future<Output = Result<OpenResponse, Failure>> + Send {
-        match self.uses_one_url(request) {
+        match self.is_plain(request) {
             true => Either::Left(self.run(request, course, trace)),
             false => Either::Right(Box::pin(self.follow_redirects(request, course, trace))),
         }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::body_reader::{BodyReader, Source};
-use super::open_response::{Body, OpenResponse, Order, Reading};
+use super::open_response::{AttemptOptions, Body, OpenResponse, Reading};
 use super::shared::Shared;
 use crate::content::buffered::Buffered;
 use crate::message::attempt::Trace;
@@ -25,7 +25,7 @@ impl Shared {
     pub(super) async fn attempt_on_stream(
         self: &Arc<Self>,
         request: &Request,
-        order: Order,
+        options: AttemptOptions,
         trace: &mut Trace,
     ) -> Result<Reply, Broken> {
         let config = &self.config;
@@ -37,7 +37,7 @@ impl Shared {
         let (head, mut incoming) = stream.exchange(request, config, trace).await?;
         let (status, fields) = (head.status, &head.fields[..]);
         let decoder = self.received(request, status, fields, true, trace)?;
-        let reading = self.reading_of(order, request, status, fields);
+        let reading = self.reading_of(options, request, status, fields);
         let body = if reading == Reading::Open || decoder.is_some() {
             let reader = BodyReader::new(Source::Stream(incoming), decoder, self);
             reader.body(reading, trace).await.map_err(Broken::Failed)?

@@ -19,12 +19,11 @@ use crate::message::sent::Sent;
 
 /// A response of which the head has come and the body is still to be read.
 ///
-/// Only the pieces that the reader takes are read: a slow reader holds up the server. The part of the body that is held
-/// stays far below 1 MiB whatever the server sends. Over HTTP/2 it is at most the stream's window: 1 MiB, and up to 16
-/// MiB on a connection whose readers took much. While a client has many streams, all windows together are 64 MiB, or
-/// `max_buffered`, but each is at least 64 KiB. The total deadline and the limit between two pieces still hold. The
-/// reader's own time counts only for the total deadline. `max_body` does not apply, because it is for bodies that are
-/// held whole.
+/// A slow reader holds up the server. Over HTTP/1.1 the part of the body that is held stays far below 1 MiB. Over
+/// HTTP/2 it is at most the stream's window: 1 MiB, and up to 16 MiB on a connection whose readers took much. While a
+/// client has many streams, all windows together are 64 MiB, or `max_buffered`, but each is at least 64 KiB. The total
+/// deadline and the limit between two pieces still hold. The reader's own time counts only for the total deadline.
+/// `max_body` does not apply, because it is for bodies that are held whole.
 ///
 /// An HTTP/1.1 connection goes back to the pool when the end of the body has come: with the last piece, or with the
 /// call that returns none. Dropping the `Streaming` before that closes the connection; over HTTP/2 it only resets the
@@ -207,8 +206,8 @@ impl Streaming {
         }
     }
 
-    /// Closes the connection, unless the body has been read whole: then, and when it has failed, this
-    /// does nothing. Later calls of `chunk` fail with an error of kind [`Cancelled`](Kind::Cancelled).
+    /// Gives the rest of the body up: closes an HTTP/1.1 connection, or resets the stream. Does nothing if the body has
+    /// been read whole or has failed. Later calls of `chunk` fail with an error of kind [`Cancelled`](Kind::Cancelled).
     pub fn close(&mut self) {
         if let State::Going(_) = self.state {
             let detail = "the response was closed before its body was read whole";

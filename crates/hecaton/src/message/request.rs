@@ -302,8 +302,8 @@ impl Request {
     }
 
     /// Lets the retry predicate decide whether the request is sent again, if the client has hooks
-    /// ([`Client::with_hooks`](crate::Client::with_hooks)). The predicate gets this number. The settings `max`,
-    /// `interval`, `backoff` and `jitter` of the retries still apply.
+    /// ([`Client::with_hooks`](crate::Client::with_hooks)) and the request has retries. The predicate gets this number.
+    /// The retries' `max`, `interval`, `backoff` and `jitter` still apply.
     pub fn call_retry_predicate(mut self, number: usize) -> Request {
         self.options.get_or_insert_default().predicate_number = Some(number);
         self
