@@ -143,6 +143,24 @@ fn a_response_without_a_version_is_fetched_again() {
 }
 
 #[test]
+fn a_condition_of_a_host_is_the_only_one_of_its_requests() {
+    let server = FileServer::start(Behaviour::good(3000));
+    let world = World::new();
+    let urls: Vec<String> = server.urls(2).collect();
+    let host = urls[0].split('/').nth(2).unwrap().to_owned();
+    let list = world.write("urls.txt", urls.into_iter());
+    let own = ["headers = ['If-None-Match: \"mine\"']".to_owned()];
+    let own = std::iter::once(format!("[\"{host}\"]")).chain(own);
+    let hosts = world.write("hosts.toml", own);
+    world.run(&list, &["--hosts", hosts.to_str().unwrap()]);
+    again(&world, &[]);
+    assert_eq!(count(&world.records(), "response"), 2);
+    let named = server.seen();
+    let named = named.iter().map(|seen| seen.header("if-none-match"));
+    assert_eq!(named.collect::<Vec<_>>(), [Some("\"mine\""); 4]);
+}
+
+#[test]
 fn a_304_without_a_condition_is_no_answer() {
     let server = Scripted::start(|path, before| match (path, before) {
         ("/late", 1..) | ("/then", 0) => response(200, "", "ok"),

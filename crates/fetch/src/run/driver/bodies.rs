@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use hecaton::{InParts, Outcome, Part, Request, Response};
 
 use super::Driver;
-use super::conditional::OwnHeaders;
+use super::conditional::JobHeaders;
 use super::receiving::{Destination, Over, Receiving, Room, State};
 use super::taken_over::unless_taken_over;
 use crate::error::{Result, at};
@@ -66,7 +66,7 @@ impl Bodies {
     pub fn new(job: &Job, keeper: &Keeper, threads: usize) -> Bodies {
         Bodies {
             is_on: keeper.streams(),
-            may_resume: !OwnHeaders::of(job).part_or_coding,
+            may_resume: !JobHeaders::of(job).part_or_coding,
             most: job.network.max_body.map_or(u64::MAX, |most| most as u64),
             least: job.network.min_speed,
             most_in_memory: job.network.max_buffered / threads,

@@ -15,10 +15,12 @@ const CONDITIONS: [&str; 5] = [
     "range",
 ];
 
-/// Which kinds of headers a job sets by itself.
-pub(super) struct OwnHeaders {
-    /// Whether requests have conditions of their own, which then are the only ones.
-    pub conditions: bool,
+/// Which kinds of headers the settings of a job and of its hosts set.
+pub(super) struct JobHeaders {
+    /// Whether all requests have conditions.
+    conditions: bool,
+    /// Whether the requests to each host with settings of its own have some.
+    conditions_of_hosts: Vec<bool>,
     /// Whether a request may name a version, which a 304 then says still holds.
     pub version: bool,
     /// Whether a request may ask for a part of a body.
@@ -27,18 +29,25 @@ pub(super) struct OwnHeaders {
     pub part_or_coding: bool,
 }
 
-impl OwnHeaders {
+impl JobHeaders {
     /// The headers of a job.
-    pub fn of(job: &Job) -> OwnHeaders {
+    pub fn of(job: &Job) -> JobHeaders {
         let of_job = job.request.headers.iter();
         let of_hosts = job.hosts.values().flat_map(|host| &host.headers);
         let all = of_job.clone().chain(of_hosts);
-        OwnHeaders {
+        let of_each = job.hosts.values().map(|host| host.headers.iter());
+        JobHeaders {
             conditions: names_one_of(of_job, &CONDITIONS),
+            conditions_of_hosts: of_each.map(|own| names_one_of(own, &CONDITIONS)).collect(),
             version: names_one_of(all.clone(), &["if-none-match", "if-modified-since"]),
             range: names_one_of(all.clone(), &["range"]),
             part_or_coding: names_one_of(all, &["range", "if-range", "accept-encoding"]),
         }
+    }
+
+    /// Whether a request has conditions, which then are the only ones; by the position of its host's settings.
+    pub fn have_condition(&self, host: Option<usize>) -> bool {
+        self.conditions || host.is_some_and(|host| self.conditions_of_hosts[host])
     }
 }
 
@@ -81,9 +90,13 @@ mod tests {
 
     #[test]
     fn headers_of_a_host_count_as_those_of_the_job() {
-        let text = "[hosts.\"a.example\"]\nheaders = [\"accept-encoding: gzip\"]\n";
+        let text = "[hosts.\"a.example\"]\nheaders = [\"accept-encoding: gzip\"]\n\
+             [hosts.\"b.example\"]\nheaders = [\"if-none-match: 1\"]\n";
         let job: Job = toml::from_str(text).unwrap();
-        assert!(OwnHeaders::of(&job).part_or_coding);
-        assert!(!OwnHeaders::of(&Job::default()).part_or_coding);
+        let headers = JobHeaders::of(&job);
+        assert!(headers.part_or_coding && headers.version);
+        assert!(!JobHeaders::of(&Job::default()).part_or_coding);
+        let of_hosts = [None, Some(0), Some(1)].map(|host| headers.have_condition(host));
+        assert_eq!(of_hosts, [false, false, true]);
     }
 }

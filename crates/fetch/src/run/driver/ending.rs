@@ -126,12 +126,15 @@ impl Driver<'_> {
     /// Whether the response that the job has was good, if this one says that it still holds.
     fn unchanged(&self, flight: &Flight, outcome: &hecaton::Outcome) -> Option<bool> {
         let is_304 = |response: &hecaton::Response| response.status() == 304;
-        if self.own.conditions || !outcome.as_ref().is_ok_and(is_304) {
+        if !outcome.as_ref().is_ok_and(is_304) {
             return None;
         }
         let rendered = self.maker.render(&flight.pending.planned.held).ok()?;
-        let version = conditional::version(flight, flight.url(&rendered))?;
-        Some(version.ok)
+        let url = flight.url(&rendered);
+        if self.headers.have_condition(self.maker.host_of(url)) {
+            return None;
+        }
+        Some(conditional::version(flight, url)?.ok)
     }
 
     /// Refuses a part of a body if the request did not ask for a part, and a 304 if it named no version.
@@ -139,8 +142,8 @@ impl Driver<'_> {
         let response = outcome.as_ref().ok()?;
         let refusal = unrequested(response.status(), response.headers())?;
         let asked = match refusal.end {
-            AttemptEnd::NotModified => self.own.version,
-            _ => self.own.range,
+            AttemptEnd::NotModified => self.headers.version,
+            _ => self.headers.range,
         };
         Some(refusal).filter(|_| flight.pending.is_robots || !asked)
     }

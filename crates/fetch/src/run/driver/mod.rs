@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 
 use hecaton::Reactor;
 
-use self::conditional::OwnHeaders;
+use self::conditional::JobHeaders;
 use self::flights::{Flight, Flights};
 use super::bandwidth::Bandwidth;
 use super::batches::Batches;
@@ -107,7 +107,7 @@ pub struct Driver<'a> {
     bodies: bodies::Bodies,
     /// Requests that read no more until the bandwidth of their host allows it.
     held: Vec<(u32, Arc<Bandwidth>)>,
-    own: OwnHeaders,
+    headers: JobHeaders,
     /// How pages are followed, if they are.
     paging: Option<Paging>,
     summary: ThreadSummary,
@@ -158,7 +158,7 @@ impl<'a> Driver<'a> {
             file: InputFile::open(shared.work.folder)?,
             bodies: bodies::Bodies::new(job, &keeper, shared.threads),
             held: Vec::new(),
-            own: OwnHeaders::of(job),
+            headers: JobHeaders::of(job),
             paging: Paging::new(job)?,
             keeper,
             open: Vec::new(),

@@ -295,25 +295,29 @@ impl Driver<'_> {
             (_, held) => match self.maker.render(held) {
                 Ok(rendered) => {
                     let host = self.maker.host_of(flight.url(&rendered));
-                    (self.request(flight, &rendered), host)
+                    (self.request(flight, &rendered, host), host)
                 }
                 Err(why) => (Err(why), None),
             },
         }
     }
 
-    /// The engine's request of a flight, an input's.
+    /// The engine's request of a flight, an input's, by the position of its host's settings.
     fn request(
         &self,
         flight: &Flight,
         rendered: &Rendered<'_>,
+        host: Option<usize>,
     ) -> std::result::Result<Request, String> {
         let number = flight.pending.planned.number;
         let request = match &flight.pending.onward {
             Some(onward) => self.maker.request_onward(rendered, onward, number)?,
             None => self.maker.request(rendered, number)?,
         };
-        match (&flight.pending.planned.earlier, self.own.conditions) {
+        match (
+            &flight.pending.planned.earlier,
+            self.headers.have_condition(host),
+        ) {
             (Some(_), false) => conditional::request(request, flight, flight.url(rendered)),
             _ => Ok(request),
         }
