@@ -72,13 +72,13 @@ impl Place for Bucket {
 
     fn plan_job(&self, job: Job) -> Result<Started> {
         let planned = self.job.plan(Scratch::new(None)?.folder(), job.clone())?;
-        let (is_resumed, sites) = (planned.is_resumed, planned.sites.clone());
+        let (is_resumed, robots_cache) = (planned.is_resumed, planned.robots_cache.clone());
         drop(planned);
         let started = self.prepare()?;
         Ok(Started {
             job,
             is_resumed,
-            sites,
+            robots_cache,
             ..started
         })
     }

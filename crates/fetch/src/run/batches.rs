@@ -64,8 +64,8 @@ pub enum Blame {
 }
 
 impl Batches {
-    /// Those of a thread, whose clients share what this one shares. All together never have more requests than
-    /// `concurrency`.
+    /// Those of a thread, whose clients share what this one shares. Each may have `concurrency` requests, so that one
+    /// may have them all; the driver limits all together.
     ///
     /// # Errors
     /// When a proxy cannot be used.

@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 /// has anyway.
 const OTHERS: u64 = 128;
 
-/// Files that are open for each further thread: its reactor, and what it writes.
-const OF_A_THREAD: u64 = 16;
+/// Files that are open for each further client, which may have a thread of its own: its reactor, and what it writes.
+const OF_A_CLIENT: u64 = 16;
 
 /// Idle connections that are kept if the system lets so many be open: a list of many hosts returns to each of them.
 const MANY: usize = 4096;
@@ -17,13 +17,13 @@ const MANY: usize = 4096;
 /// macOS says that there is no limit, and refuses more than this (`OPEN_MAX`).
 const MOST_ON_MACOS: u64 = 10_240;
 
-/// How many idle connections each of so many threads may keep, beside so many requests in flight together.
+/// How many idle connections each of so many clients of a run may keep, beside so many requests in flight together.
 ///
 /// # Errors
 /// When so many cannot be in flight.
-pub fn most_idle(concurrency: usize, threads: usize) -> Result<usize> {
+pub fn most_idle(concurrency: usize, clients: usize) -> Result<usize> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));
-    let wanted = wanted(concurrency, threads);
+    let wanted = wanted(concurrency, clients);
     let limit = match soft < wanted {
         true => {
             let most = wanted.min(hard);
@@ -33,35 +33,35 @@ pub fn most_idle(concurrency: usize, threads: usize) -> Result<usize> {
         }
         false => soft,
     };
-    idle(concurrency, threads, limit)
+    idle(concurrency, clients, limit)
 }
 
-/// Each thread keeps as many idle connections as all may have requests in flight: one thread may have all of them.
-fn needed(concurrency: usize, threads: usize) -> u64 {
+/// Each client keeps as many idle connections as all may have requests in flight: one may have all of them.
+fn needed(concurrency: usize, clients: usize) -> u64 {
     (concurrency as u64)
-        .saturating_mul(threads as u64 + 1)
-        .saturating_add(others(threads))
+        .saturating_mul(clients as u64 + 1)
+        .saturating_add(others(clients))
 }
 
 /// The same with many idle connections in all.
-fn wanted(concurrency: usize, threads: usize) -> u64 {
+fn wanted(concurrency: usize, clients: usize) -> u64 {
     let many = concurrency.saturating_add(MANY) as u64;
-    needed(concurrency, threads).max(many.saturating_add(others(threads)))
+    needed(concurrency, clients).max(many.saturating_add(others(clients)))
 }
 
-fn others(threads: usize) -> u64 {
-    OTHERS + OF_A_THREAD * (threads as u64 - 1)
+fn others(clients: usize) -> u64 {
+    OTHERS + OF_A_CLIENT * (clients as u64 - 1)
 }
 
-fn idle(concurrency: usize, threads: usize, limit: u64) -> Result<usize> {
+fn idle(concurrency: usize, clients: usize, limit: u64) -> Result<usize> {
     let left = limit
-        .min(wanted(concurrency, threads))
-        .saturating_sub(others(threads));
+        .min(wanted(concurrency, clients))
+        .saturating_sub(others(clients));
     match left.checked_sub(concurrency as u64) {
-        Some(idle) => Ok((idle as usize / threads).max(1)),
+        Some(idle) => Ok((idle as usize / clients).max(1)),
         None if left == 0 => Err(Error::failed(format!(
             "this process may have {limit} files open, which is too few: raise the limit to {} or more (ulimit -n)",
-            needed(concurrency, threads)
+            needed(concurrency, clients)
         ))),
         None => Err(Error::failed(format!(
             "concurrency is {concurrency}, and this process may have {limit} files open: use --concurrency {left} or less, or raise the limit (ulimit -n)"

@@ -1,7 +1,7 @@
-//! What follows an attempt: how it counts for its host, and what becomes of its request. Pure decisions, in one table,
-//! which `tests` has in full.
+//! What follows an attempt: how it counts for its host, and what becomes of its request ([`fate`]) with the tries and
+//! the time that are left for it ([`Then::within`]). `tests` has both as tables.
 //!
-//! - A whole answer to the URL says that its host is up, whatever its status: also a 404 or a 500.
+//! - A whole answer to the URL says that its host is up: also a 404 or a 500.
 //! - Without an answer, the host may be down: no connection, no response, or a body that was cut. 502, 503, 504 and
 //!   520 to 527, which CDNs send, count as no answer.
 //! - A connection that is refused or reset beside others may be one too many. While the host has an answer to others,
@@ -9,7 +9,7 @@
 //! - 429 and 503 say that the host is overrun: that is no failure of the input, unless others that began after that had
 //!   an answer.
 //!
-//! A request that must not be repeated is recorded in any case.
+//! A request that must not be repeated is recorded, unless its host never had it.
 
 use std::time::{Duration, SystemTime};
 
@@ -73,7 +73,8 @@ pub enum Then {
     Once,
     /// As `Again`, without counting as a try while its host is busy with others, with fewer requests at once.
     Apart,
-    /// Again when its host allows, without counting as a try. Recorded once `wait_out` has passed.
+    /// Again when its host allows, without counting as a try; as `Again` once its host has an answer to others. Recorded
+    /// once `wait_out` has passed.
     Later,
     /// Again before those of its host that were not sent yet, without counting as a try.
     Now,
@@ -103,7 +104,7 @@ pub struct Budget {
     pub is_down: bool,
     /// Whether its input and its host have a try left.
     pub has_tries: bool,
-    /// Whether it waits for an overrun host for less than `wait_out`.
+    /// Whether it may still wait: its host was not given up, and was not overrun for `wait_out`.
     pub has_time: bool,
     /// Whether its host had an answer to another that began after it said to this request that it is overrun.
     pub has_host: bool,
@@ -267,7 +268,7 @@ impl Then {
     }
 }
 
-/// Before the next try, the first of which is 1: longer each time, and not the same for all.
+/// The wait before another try: longer for a higher number, and not the same for all.
 pub fn wait(number: u32) -> Duration {
     let whole = Duration::from_millis(200).saturating_mul(1 << number.min(8));
     let share = f64::from(uuid::Uuid::new_v4().as_bytes()[0]) / 255.0;

@@ -6,20 +6,20 @@ use std::time::Duration;
 use super::bandwidth::HostBandwidths;
 use super::hosts::{Healths, Limits};
 use super::own::OwnHosts;
-use super::sites::Sites;
+use super::robots_cache::RobotsCache;
 use crate::error::Result;
 use crate::host::{Host, HostNames, Whose};
 use crate::job::{Job, Pace, Rate};
 use crate::plan::HostShard;
 
-/// Most in flight to a host of others, unless the job says so.
+/// Most in flight to a host of others, unless the job says otherwise.
 const FOREIGN: usize = 8;
 
-/// Most requests a second to a host of others, unless the job says so.
+/// Most requests a second to a host of others, unless the job says otherwise.
 const FOREIGN_RATE: f64 = 10.0;
 
 impl Pace {
-    /// Most in flight to one host: one of our own, and one of others.
+    /// Most in flight to one host: one of this machine or a private network, and one of others.
     pub fn most(&self) -> [usize; 2] {
         let share = (self.concurrency as f64 * self.max_host_share).ceil() as usize;
         let share = share.clamp(1, self.concurrency);
@@ -36,9 +36,9 @@ impl Pace {
 impl Job {
     /// Most parts that a host may be divided into: each needs a request in flight.
     pub fn most_shards(&self) -> usize {
-        let [own, foreign] = self.pace.most();
+        let [local, foreign] = self.pace.most();
         let hosts = self.hosts.values().filter_map(|host| host.per_host);
-        hosts.fold(own.min(foreign), usize::min)
+        hosts.fold(local.min(foreign), usize::min)
     }
 
     /// Most parts that a host is divided into when the job is planned. A host whose rate
@@ -59,7 +59,7 @@ pub struct Common {
     /// The health of a part's hosts, if other parts send to them too.
     pub healths: Option<Arc<Healths>>,
     /// The robots.txt rules of hosts, if these are obeyed.
-    pub sites: Option<Arc<Sites>>,
+    pub robots_cache: Option<Arc<RobotsCache>>,
     /// The bandwidths of hosts, if any has its own.
     pub bandwidths: Option<Arc<HostBandwidths>>,
 }
@@ -69,7 +69,8 @@ pub struct PartLimits {
     /// Those of hosts without settings of their own.
     pub usual: Limits,
     names: HostNames,
-    own: Vec<Limits>,
+    /// Those of hosts with settings of their own.
+    of_hosts: Vec<Limits>,
     /// Which hosts the user wrote as their own.
     pub own_hosts: OwnHosts,
     /// The state that it shares with the other parts of the process.
@@ -84,7 +85,7 @@ impl PartLimits {
     /// # Errors
     /// When a name of the job's hosts is none.
     pub fn new(job: &Job, shard: Option<HostShard>, common: Common) -> Result<PartLimits> {
-        let own = job.hosts.values().map(|host| {
+        let of_hosts = job.hosts.values().map(|host| {
             let pace = Pace {
                 rate: host.rate.or(job.pace.rate),
                 per_host: host.per_host.or(job.pace.per_host),
@@ -95,7 +96,7 @@ impl PartLimits {
         Ok(PartLimits {
             usual: limits(&job.pace, shard),
             names: HostNames::new(&job.hosts)?,
-            own: own.collect(),
+            of_hosts: of_hosts.collect(),
             own_hosts: OwnHosts::of(job),
             common,
             max_crawl_delay: job.pace.max_crawl_delay,
@@ -104,7 +105,7 @@ impl PartLimits {
 
     /// The limits of a host that has its own.
     pub fn of(&self, host: &str) -> Option<&Limits> {
-        self.names.of(host).map(|index| &self.own[index])
+        self.names.of(host).map(|index| &self.of_hosts[index])
     }
 
     /// The least time between two requests to a host, as the job says. A rate that adapts begins with one a second.
@@ -112,7 +113,7 @@ impl PartLimits {
         let limits = self.of(host.as_str()).unwrap_or(&self.usual);
         let interval = match host.whose() {
             Whose::Foreign => limits.foreign_interval,
-            _ => limits.own_interval,
+            _ => limits.local_interval,
         };
         let adapting = if limits.adapts { 1 } else { 0 };
         interval.max(Duration::from_secs(adapting))
@@ -128,14 +129,14 @@ fn limits(pace: &Pace, shard: Option<HostShard>) -> Limits {
             Duration::from_secs_f64(f64::from(of) / rate)
         })
     };
-    let [own, foreign] = pace.most();
+    let [local, foreign] = pace.most();
     let most = pace.rate.and_then(Rate::most);
     // A rate that adapts is no permission to exceed what is polite.
     let foreign_rate = most.or((!pace.own_hosts).then_some(FOREIGN_RATE));
     Limits {
-        own: share(own),
+        local: share(local),
         foreign: share(foreign),
-        own_interval: interval(most),
+        local_interval: interval(most),
         foreign_interval: interval(foreign_rate),
         breaker: pace.breaker,
         cooldown: pace.breaker_cooldown,
@@ -170,10 +171,10 @@ mod tests {
         assert_eq!((adapts.most_shards(), adapts.planned_shards()), (4, 1));
         let shard = Some(HostShard { index: 1, of: 4 });
         let limits = PartLimits::new(&job, shard, Common::default()).unwrap();
-        assert_eq!(limits.usual.own_interval, Duration::from_millis(40));
+        assert_eq!(limits.usual.local_interval, Duration::from_millis(40));
         assert!(limits.of("example.com").is_none());
         let own = limits.of("a.example.com").unwrap();
-        assert_eq!((own.own, own.foreign), (1, 1));
+        assert_eq!((own.local, own.foreign), (1, 1));
         assert_eq!(own.foreign_interval, Duration::from_secs(2));
     }
 
@@ -212,9 +213,12 @@ mod tests {
         let found = limits(&pace, None);
         assert!(found.adapts);
         assert_eq!(found.foreign_interval, Duration::from_millis(100));
-        assert_eq!(found.own_interval, Duration::ZERO);
+        assert_eq!(found.local_interval, Duration::ZERO);
         pace.rate = Some(Rate::Auto(Some(50.0)));
-        assert_eq!(limits(&pace, None).own_interval, Duration::from_millis(20));
+        assert_eq!(
+            limits(&pace, None).local_interval,
+            Duration::from_millis(20)
+        );
         pace.own_hosts = true;
         pace.rate = Some(Rate::Auto(None));
         assert_eq!(limits(&pace, None).foreign_interval, Duration::ZERO);

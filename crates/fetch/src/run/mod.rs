@@ -1,12 +1,12 @@
-//! Parts are worked on: requests out, outcomes in, one record for each input.
+//! Parts are worked on: requests out, outcomes in, and a record for each input, or for each of its pages.
 //!
 //! `driver` is the loop: who may start (`part`, `hosts`), what follows an attempt (`fate`), and what is to be written
 //! (`line`). A few parts are open at once, so that one slow host at a part's end holds up nobody. Each
-//! loop has a thread that writes its segments, so that it waits for the network alone. `threads` runs several such loops
+//! loop has a thread that writes its segments, so that it seldom waits for the disk. `threads` runs several such loops
 //! side by side, each with parts of its own, and `watch` reports their progress.
 //!
-//! A method that must not be repeated has its intent on the disk before its first byte is sent. An attempt that
-//! resumes after a crash finds the intent without an outcome, and records `unknown`.
+//! A method that must not be repeated has its intent on the disk before its first byte is sent. A worker that
+//! resumes the part after a crash finds an intent without an outcome, and usually records `unknown` (`part`).
 
 mod bandwidth;
 mod batches;
@@ -25,16 +25,16 @@ mod line;
 mod own;
 mod pages;
 mod part;
+mod permits;
 mod proxies;
 mod proxy_health;
 mod reasons;
 mod recorded;
 mod response_facts;
 mod resume;
+mod robots_cache;
 mod settings;
 mod shared;
-mod sites;
-mod slots;
 mod supply;
 mod threads;
 mod unrequested;
@@ -48,9 +48,9 @@ pub use self::hosts::HostView;
 pub use self::keep::BODIES;
 pub(crate) use self::limits::{Common, PartLimits};
 pub use self::own::{Clients, Referrer};
+pub use self::robots_cache::{CachedRobots, RobotsCache};
 pub use self::settings::{check, check_columns, clients, list_clients};
 pub use self::shared::{Options, Work};
-pub use self::sites::{Known, Sites};
 pub use self::supply::{Standing, Supply, check_plan, worker_name};
 pub use self::threads::{Running, Summary, run, run_supplied};
 pub use self::unrequested::unrequested;

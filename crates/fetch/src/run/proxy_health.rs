@@ -1,5 +1,5 @@
 //! Which proxies work. A proxy that cannot be connected to, or that does not respond, rests, and requests take the
-//! others meanwhile. Pure decisions.
+//! others meanwhile.
 //!
 //! The failure of a proxy says nothing about the host, so it does not count against the host while another proxy can be
 //! taken. If no other can, it counts, because the host cannot be reached then.

@@ -1,5 +1,5 @@
-//! The reasons for which an input is not sent, in words: what is said, against what was seen. One table, which
-//! `docs/fetch.md` explains.
+//! The reasons for which a valid input is not sent, in words: what is said, against what was seen. `docs/fetch.md`
+//! explains them.
 
 use super::hosts::HostSign;
 use super::line::Unsent;

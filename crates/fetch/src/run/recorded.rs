@@ -1,5 +1,5 @@
-//! The outcome in a record: how the last request of an input ended, against what sending it again would repeat. One
-//! table, which `tests` has in full.
+//! The outcome in a record: how the last request of an input ended, against what sending it again would repeat.
+//! `tests` has it as a table. A redirect that is refused is an error without it, and a 304 `unchanged` (`settling`).
 //!
 //! A POST without a key whose 303 was followed was acted on, whatever becomes of the GET. To send it again is to act
 //! twice, so its record is `unknown` unless that GET has a good response.

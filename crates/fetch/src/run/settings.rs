@@ -22,7 +22,7 @@ const NAMES: Duration = Duration::from_secs(15 * 60);
 /// The deadline of bodies that have none.
 const ANY_TIME: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Most bytes of a body that is held in memory, unless the job says so.
+/// Most bytes of a body that is held in memory, unless the job says otherwise.
 const MAX_BODY: usize = 64 << 20;
 
 /// Most bytes that the decoder of a body takes.
@@ -106,8 +106,8 @@ fn config(job: &Job) -> Result<Config> {
     config.max_buffered = Some(network.max_buffered.max(largest));
     config.decode = network.decode;
     config.resolve = addresses(network)?;
-    // Each request that a host gets must have waited for its limits. The engine still re-sends one that its server
-    // certainly did not process: after a GOAWAY, a refused stream, or an idle connection that was closed.
+    // A request is sent again only after it has waited for its host's limits. But the engine itself re-sends one that
+    // its server certainly did not process: after a GOAWAY, a refused stream, or an idle connection that was closed.
     config.reconnect = false;
     if let Some(agent) = &network.user_agent {
         config.user_agent = agent.clone();

@@ -11,16 +11,16 @@ use roaring::RoaringTreemap;
 use super::bandwidth::{Bandwidth, HostBandwidths};
 use super::hosts::Healths;
 use super::own::Clients;
+use super::permits::Permits;
 use super::proxies::{self, Proxies};
+use super::robots_cache::RobotsCache;
 use super::settings;
-use super::sites::Sites;
-use super::slots::Slots;
 use super::supply::Supply;
 use crate::error::Result;
 use crate::job::{Job, StopAfter};
 use crate::plan::{Folder, Plan};
 
-/// Most threads, unless the options say so.
+/// Most threads, unless the options say otherwise.
 const MOST_THREADS: usize = 8;
 
 /// About how many parts are worked on at once, by all threads. Each thread has an equal share, rounded up: rounded
@@ -41,7 +41,7 @@ pub struct Options {
     /// Write how far this worker is, in a file of its own among those of all workers.
     pub note_worker: bool,
     /// The robots.txt rules that earlier runs of this job in this process fetched.
-    pub sites: Arc<Sites>,
+    pub robots_cache: Arc<RobotsCache>,
 }
 
 /// The work of a run.
@@ -73,10 +73,10 @@ pub struct Shared<'a> {
     /// The inputs that the plan found to be duplicates.
     pub repeats: RoaringTreemap,
     pub supply: Mutex<Box<dyn Supply>>,
-    pub slots: Slots,
+    pub permits: Permits,
     /// The health of the hosts that several parts send to.
     pub healths: Arc<Healths>,
-    /// Bytes of bodies that came whole.
+    /// Bytes of the bodies of recorded responses.
     pub received: AtomicU64,
     pub bandwidth: Bandwidth,
     /// The bandwidths of single hosts, if any has its own.
@@ -102,7 +102,7 @@ impl<'a> Shared<'a> {
             proxies: proxies::all(job)?,
             repeats: plan.repeated(folder)?,
             supply: Mutex::new(supply),
-            slots: Slots::new(job.pace.concurrency, threads),
+            permits: Permits::new(job.pace.concurrency, threads),
             healths: Arc::default(),
             received: AtomicU64::new(0),
             bandwidth: Bandwidth::new(job.pace.max_bandwidth, begun),

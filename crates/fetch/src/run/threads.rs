@@ -1,7 +1,7 @@
 //! A run on several threads: each opens parts and drives its own requests, and this thread watches them.
 //!
-//! A part is on one thread, which alone writes it and keeps the limits of its hosts. The threads share what is left to
-//! do, the requests in flight, cookies and the memory for bodies ([`Shared`]). When one fails, the
+//! A part is on one thread, which keeps the limits of its hosts. The threads share what is left to do, the requests in
+//! flight, cookies, the memory for bodies and the health of hosts in several parts ([`Shared`]). When one fails, the
 //! others end in order.
 
 use std::panic::resume_unwind;

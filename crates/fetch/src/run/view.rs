@@ -80,7 +80,7 @@ impl PartView {
         };
         let state = match host.state.as_deref() {
             Some("rests") => "rests after failures".to_owned(),
-            Some("paused") => "sent a 429 or 503, or waits for its rate".to_owned(),
+            Some("paused") => "sent a 429 or 503".to_owned(),
             Some(state) => format!("was {state}"),
             None if host.done == 0 => {
                 format!("has not responded yet, {} in flight", host.in_flight)

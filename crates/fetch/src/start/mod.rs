@@ -19,7 +19,7 @@ use crate::job::Job;
 use crate::plan::{self, Fed, Folder, Listed, Plan, write_whole};
 use crate::record::URL;
 use crate::request::Maker;
-use crate::run::{self, Running, Sites, Summary, Work};
+use crate::run::{self, RobotsCache, Running, Summary, Work};
 
 pub use self::lock::{Lock, is_stopped, lock, lock_if_free, refuse_held};
 pub use self::more::{Added, More, add, limits, round_is_open};
@@ -35,7 +35,7 @@ pub struct Started {
     /// Whether the plan was there before.
     pub is_resumed: bool,
     /// The robots.txt rules that were read while it was planned.
-    pub sites: Arc<Sites>,
+    pub robots_cache: Arc<RobotsCache>,
     /// Held since before the first byte of the plan, if this process made it or added to it.
     pub(crate) lock: Option<Lock>,
 }
@@ -61,7 +61,7 @@ fn resume(folder: Folder, job: Job, plan: Plan) -> Result<Started> {
     let (plan, lock) = match has_more(&job, &plan)? {
         true => {
             let more = More::lists(&job.input.files);
-            more::grow(&folder, &job, &Sites::default(), more)
+            more::grow(&folder, &job, &RobotsCache::default(), more)
                 .map(|grown| (grown.plan, Some(grown.lock)))?
         }
         false => (plan, None),
@@ -89,10 +89,10 @@ fn plan_new(folder: Folder, job: Job) -> Result<Started> {
     let is_new = !folder.path().exists();
     let held = begin(&folder, &job)?;
     let mut router = more::Router::new(&maker, &job)?;
-    let sites = Arc::<Sites>::default();
+    let robots_cache = Arc::<RobotsCache>::default();
     let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| match &mut list {
         Some(list) => feed_lists(&job, list, take),
-        None => feed_sitemaps(&job, &sites, take),
+        None => feed_sitemaps(&job, &robots_cache, take),
     };
     let plan = plan::make(
         &folder,
@@ -108,7 +108,7 @@ fn plan_new(folder: Folder, job: Job) -> Result<Started> {
     })?;
     Ok(Started {
         is_resumed: false,
-        sites,
+        robots_cache,
         lock: Some(held),
         ..Started::found(folder, job, plan)
     })
@@ -180,11 +180,11 @@ fn feed_lists(
 /// Passes on every page of the sitemaps.
 fn feed_sitemaps(
     job: &Job,
-    sites: &Sites,
+    robots_cache: &RobotsCache,
     take: &mut dyn FnMut(Entry) -> Result<()>,
 ) -> Result<Fed> {
     let mut number = 0;
-    sitemaps::each(job, &job.input.sitemap, sites, &mut |entry| {
+    sitemaps::each(job, &job.input.sitemap, robots_cache, &mut |entry| {
         number += 1;
         take(entry.numbered(number - 1))
     })?;
@@ -243,7 +243,7 @@ impl Started {
             job,
             plan,
             is_resumed: true,
-            sites: Arc::default(),
+            robots_cache: Arc::default(),
             lock: None,
         }
     }

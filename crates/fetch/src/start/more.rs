@@ -12,7 +12,7 @@ use crate::plan::{
 };
 use crate::record::{Columns, URL, listed};
 use crate::request::Maker;
-use crate::run::{Sites, check_plan};
+use crate::run::{RobotsCache, check_plan};
 
 use super::{Lock, Started, load, lock, refused, sitemaps, source};
 
@@ -49,7 +49,7 @@ pub fn add(folder: Folder, more: More<'_>, change: &dyn Fn(&mut Job)) -> Result<
     }
     change(&mut job);
     job.check()?;
-    let grown = grow(&started.folder, &job, &started.sites, more)?;
+    let grown = grow(&started.folder, &job, &started.robots_cache, more)?;
     change(&mut started.job);
     started.lock = Some(grown.lock);
     let plan = grown.plan;
@@ -73,11 +73,16 @@ pub struct Grown {
     pub lock: Lock,
 }
 
-/// Adds what these lists have beyond what the plan of a folder knows. `sites` gets the robots.txt rules that were read.
+/// Adds what these lists have beyond what the plan of a folder knows. `robots_cache` gets the rules that were read.
 ///
 /// # Errors
 /// As [`add`].
-pub fn grow(folder: &Folder, job: &Job, sites: &Sites, more: More<'_>) -> Result<Grown> {
+pub fn grow(
+    folder: &Folder,
+    job: &Job,
+    robots_cache: &RobotsCache,
+    more: More<'_>,
+) -> Result<Grown> {
     let lock = lock(folder)?;
     // Another process may have added some before.
     let plan = Plan::planned(folder)?;
@@ -96,7 +101,7 @@ pub fn grow(folder: &Folder, job: &Job, sites: &Sites, more: More<'_>) -> Result
         Ok(identities)
     };
     let mut pages = |take: &mut dyn FnMut(Entry) -> Result<()>| match &plan.columns[..] {
-        [only] if only == URL => sitemaps::each(job, more.sitemaps, sites, take),
+        [only] if only == URL => sitemaps::each(job, more.sitemaps, robots_cache, take),
         columns => Err(Error::usage(format!(
             "a sitemap has URLs alone, and the list of the job has: {}",
             listed(columns)

@@ -99,7 +99,7 @@ pub fn finish(
     live.begin(&started);
     let job = started.job.clone();
     let options = Options {
-        sites: started.sites.clone(),
+        robots_cache: started.robots_cache.clone(),
         note_progress: true,
         ..options
     };

@@ -1,4 +1,5 @@
-//! Bodies that arrive in pieces: small ones stay in memory, large ones grow on the disk and are resumed after a cut.
+//! Bodies that arrive in pieces: small ones stay in memory, and large ones grow on the disk. They are resumed after a
+//! cut if `run/resume.rs` allows it.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -146,7 +147,7 @@ impl Bodies {
     fn take(
         &mut self,
         slot: u32,
-        part: Part,
+        came: Part,
         now: Instant,
         to: Option<Destination<'_>>,
     ) -> io::Result<bool> {
@@ -154,7 +155,7 @@ impl Bodies {
             self.leave(slot);
             return Ok(false);
         };
-        match part {
+        match came {
             Part::Head(response) => receiving.head(response, now),
             Part::Piece(piece) => {
                 let before = receiving.in_memory();
@@ -289,23 +290,23 @@ impl Driver<'_> {
             return Ok(());
         }
         let shared = self.shared;
-        let (mut parts, mut coming) = (Vec::new(), self.batch.take_pieces());
+        let (mut taken, mut coming) = (Vec::new(), self.batch.take_pieces());
         // A piece that is not taken stays, and nothing more of its body is read.
         while shared.bandwidth.pause(Instant::now()).is_none()
-            && let Some((slot, part)) = coming.next()
+            && let Some((slot, came)) = coming.next()
         {
-            if let Part::Piece(piece) = &part {
+            if let Part::Piece(piece) = &came {
                 shared.bandwidth.came(piece.len(), Instant::now());
             }
-            parts.push((*slot, part));
+            taken.push((*slot, came));
         }
         drop(coming);
-        for (slot, part) in parts {
-            let length = match &part {
+        for (slot, came) in taken {
+            let length = match &came {
                 Part::Piece(piece) => piece.len(),
                 Part::Head(_) => 0,
             };
-            match self.take_piece(slot, part)? {
+            match self.take_piece(slot, came)? {
                 true => self.hold_back(slot, length),
                 false => self.batch.enough(slot),
             }
@@ -346,9 +347,9 @@ impl Driver<'_> {
     }
 
     /// Takes a piece of a response; false if no more of it is needed.
-    fn take_piece(&mut self, slot: u32, part: Part) -> Result<bool> {
+    fn take_piece(&mut self, slot: u32, came: Part) -> Result<bool> {
         if self.robots.has(slot) {
-            return Ok(!self.robots.take_piece(slot, &part));
+            return Ok(!self.robots.take_piece(slot, &came));
         }
         let flight = self.flights.get(slot);
         let number = flight.map_or(0, |flight| flight.pending.planned.number);
@@ -369,7 +370,7 @@ impl Driver<'_> {
             number,
             keeper,
         });
-        let taken = self.bodies.take(slot, part, clock, to);
+        let taken = self.bodies.take(slot, came, clock, to);
         let taken = match of {
             Some((number, attempt)) => unless_taken_over(self.folder, number, attempt, taken)?,
             None => taken.ok(),

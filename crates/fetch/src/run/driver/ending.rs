@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use super::bodies::Came;
-use super::settling::{Last, Stored, is_unsent};
+use super::settling::{BodyUse, Last, is_unsent};
 use super::{Driver, Flight, conditional};
 use crate::error::Result;
 use crate::request::Rendered;
@@ -16,8 +16,8 @@ use crate::run::part::Overrun;
 use crate::run::unrequested::{Refusal, unrequested};
 use crate::run::watch::News;
 
-/// How often a connection may be refused to a request beside others without counting as a try. As often as the number of
-/// them can be halved, from the most that a host gets.
+/// How often a connection may be refused to a request beside others without counting as a try. Halved so often, 256
+/// requests at once become one.
 const MOST_REFUSED: u32 = 8;
 
 impl Driver<'_> {
@@ -56,7 +56,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Counts the bytes of a body that came whole, for the bandwidth of the job and of the host.
+    /// Counts the bytes of a body that did not come in pieces, for the bandwidth of the job and of the host.
     fn note_bytes(&self, flight: &Flight, index: usize, outcome: &hecaton::Outcome, now: Instant) {
         let length = outcome.as_ref().map_or(0, |response| response.body().len());
         self.shared.bandwidth.came(length, now);
@@ -72,13 +72,13 @@ impl Driver<'_> {
         came: Came,
         flight: &Flight,
         now: Instant,
-    ) -> (AttemptEnd, hecaton::Outcome, Stored) {
+    ) -> (AttemptEnd, hecaton::Outcome, BodyUse) {
         let (end, outcome, body) = match came {
             Came::Again(outcome) => {
                 return (
                     AttemptEnd::Continued,
                     outcome,
-                    Stored::Whole(Arrived::default()),
+                    BodyUse::Kept(Arrived::default()),
                 );
             }
             Came::Outcome(outcome, whole) => {
@@ -86,7 +86,7 @@ impl Driver<'_> {
                 (end, outcome, body)
             }
             Came::Refused(response, refusal) => {
-                (refusal.end, Ok(response), Stored::Refused(refusal))
+                (refusal.end, Ok(response), BodyUse::Refused(refusal))
             }
         };
         let lost = flight.pending.lost;
@@ -102,23 +102,23 @@ impl Driver<'_> {
         }
     }
 
-    /// How an attempt ended whose body came to its end, and what the body is good for.
+    /// How an attempt with this outcome ended, and what its body is good for.
     fn examined(
         &self,
         flight: &Flight,
         outcome: &hecaton::Outcome,
         arrived: Arrived,
-    ) -> (AttemptEnd, Stored) {
+    ) -> (AttemptEnd, BodyUse) {
         let end = || AttemptEnd::of(outcome, SystemTime::now);
         if let Some(was_good) = self.unchanged(flight, outcome) {
-            return (end(), Stored::Unchanged(was_good));
+            return (end(), BodyUse::Unchanged(was_good));
         }
         let refusal = self.unrequested(flight, outcome);
         match refusal.or_else(|| self.difference(flight, outcome, &arrived)) {
-            None => (end(), Stored::Whole(arrived)),
+            None => (end(), BodyUse::Kept(arrived)),
             Some(refusal) => {
                 arrived.whole.into_iter().for_each(|whole| whole.discard());
-                (refusal.end, Stored::Refused(refusal))
+                (refusal.end, BodyUse::Refused(refusal))
             }
         }
     }
@@ -202,7 +202,7 @@ impl Driver<'_> {
             return hosts.uncount(flight.host);
         };
         let span = Span {
-            begun: flight.started,
+            begun: flight.begun,
             ended: now,
         };
         let wait = first_byte(outcome).unwrap_or(span.ended - span.begun);
@@ -264,7 +264,7 @@ impl Driver<'_> {
             Then::Record => {}
             Then::Again | Then::Once => {
                 pending.has_differed |= then == Then::Once;
-                let at = now + wait(pending.next_try());
+                let at = now + wait(pending.next_retry());
                 part.again(host, pending, at);
             }
             Then::Apart => {

@@ -14,13 +14,14 @@ pub(super) struct Flight {
     pub pending: Pending,
     /// Whether it may be sent again when nobody knows what became of it.
     pub may_repeat: bool,
-    /// When it was sent; none before that.
-    pub begun: Option<SystemTime>,
-    pub started: Instant,
+    /// When it was sent, for its record; none before that.
+    pub sent_at: Option<SystemTime>,
+    /// When it was sent, for the limits of its host; before that, when it was taken from its queue.
+    pub begun: Instant,
 }
 
 impl Flight {
-    /// The URL of the request: where redirects led, or that of its input.
+    /// The URL of the request: where redirects or pages led, or that of its input.
     pub fn url<'a>(&'a self, rendered: &'a Rendered<'_>) -> &'a str {
         let onward = self.pending.onward.as_deref();
         onward.map_or(&*rendered.url, |onward| &onward.url)

@@ -36,8 +36,8 @@ use super::keep::Keeper;
 use super::line::RecordWriter;
 use super::pages::Paging;
 use super::part::OpenPart;
+use super::permits::ThreadPermits;
 use super::shared::{Shared, Work};
-use super::slots::ThreadSlots;
 use super::watch::News;
 use crate::error::{Error, Result};
 use crate::job::Job;
@@ -85,7 +85,7 @@ pub struct Driver<'a> {
     /// Most requests in flight now: fewer after bodies did not fit into memory.
     max_in_flight: usize,
     /// This thread's share of the requests in flight of all threads.
-    slots: ThreadSlots<'a>,
+    permits: ThreadPermits<'a>,
     writer: Writer,
     maker: Maker,
     records: RecordWriter,
@@ -151,7 +151,7 @@ impl<'a> Driver<'a> {
             reactor: reactor()?,
             batch: Batches::new(&shared.clients, &shared.proxies, job.pace.concurrency)?,
             max_in_flight: job.pace.concurrency,
-            slots: shared.slots.of_thread(),
+            permits: shared.permits.of_thread(),
             writer: Writer::start()?,
             maker: maker.for_hosts(&job.request, &job.hosts)?,
             records: RecordWriter::default(),
@@ -281,7 +281,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Aborts the requests in flight, and waits until everything that was recorded is on the disk.
+    /// Aborts the requests in flight, and waits until everything that the writer was given is on the disk.
     fn end(mut self, driven: Result<()>) -> Result<ThreadSummary> {
         self.batch.abort();
         self.report();

@@ -13,7 +13,7 @@ use crate::run::part::OpenPart;
 use crate::run::resume::{Beginning, Requested, classify};
 use crate::sink::{Partial, Representation};
 
-/// Bytes of a body that stay in memory. A longer body goes to the disk.
+/// Most bytes of a body that stay in memory. A longer body goes to the disk, or one that finds no room.
 const IN_MEMORY: usize = 1 << 20;
 
 /// A body that arrives.

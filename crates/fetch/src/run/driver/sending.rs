@@ -1,4 +1,4 @@
-//! The next requests: parts are opened, intents are written, and requests in flight get slots.
+//! The next requests: parts are opened, intents are written, and requests get permits and slots.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime};
@@ -22,7 +22,7 @@ use crate::segment::{Announced, announce};
 /// Resuming a part takes a while, so requests get this long before the next part is opened.
 const TURN: Duration = Duration::from_millis(10);
 
-/// A thread that waits for slots of others looks again after so long.
+/// A thread that waits for permits of others looks again after so long.
 const SOON: Duration = Duration::from_millis(2);
 
 /// Bytes of inputs that wait in memory, at most about so many, those of all threads.
@@ -39,9 +39,9 @@ struct Starting {
     intents: HashMap<u32, Vec<u32>>,
     /// Whether a part was resumed, which takes a while.
     has_looked_back: bool,
-    /// Whether a slot was taken that has no request yet.
-    has_slot: bool,
-    lacks_slot: bool,
+    /// Whether a permit was taken that no request has yet.
+    has_permit: bool,
+    lacks_permit: bool,
 }
 
 impl Starting {
@@ -60,36 +60,36 @@ impl Driver<'_> {
         }
         let mut starting = Starting::default();
         while self.flights.count() < self.max_in_flight {
-            starting.has_slot = starting.has_slot || self.slots.take();
-            if !starting.has_slot {
-                starting.lacks_slot = true;
+            starting.has_permit = starting.has_permit || self.permits.take();
+            if !starting.has_permit {
+                starting.lacks_permit = true;
                 break;
             }
-            if starting.index == self.open.len() && !self.open_next(&mut starting)? {
+            if starting.index == self.open.len() && !self.take_on_next(&mut starting)? {
                 break;
             }
             self.start_next(now, &mut starting)?;
         }
-        if starting.has_slot {
-            self.slots.give();
+        if starting.has_permit {
+            self.permits.give();
         }
-        if !starting.lacks_slot {
-            self.slots.need(false);
-        } else if self.slots.is_needy() {
+        if !starting.lacks_permit {
+            self.permits.need(false);
+        } else if self.permits.needs_more() {
             starting.look_at(Some(now + SOON));
         }
         self.write_intents(starting.intents);
         Ok(starting.next)
     }
 
-    /// Opens another part once those before it have nothing to start; false if there is none for now.
-    fn open_next(&mut self, starting: &mut Starting) -> Result<bool> {
+    /// Takes on another part once those before it have nothing to start; false if there is none for now.
+    fn take_on_next(&mut self, starting: &mut Starting) -> Result<bool> {
         if starting.has_looked_back {
             starting.next = Some(Instant::now() + TURN);
             return Ok(false);
         }
         let open = self.open.len();
-        if !self.open_another()? {
+        if !self.take_on_another()? {
             return Ok(false);
         }
         let is_resumed = |part: &OpenPart| part.opened.tally.lines() > 0;
@@ -117,7 +117,7 @@ impl Driver<'_> {
         };
         match part.next(now, &mut reading)? {
             Next::Start(host, pending) => {
-                starting.has_slot = false;
+                starting.has_permit = false;
                 self.begin(index, host, pending, now, &mut starting.intents);
             }
             Next::Skip(host, pending) => self.skip(index, host, &pending),
@@ -155,8 +155,9 @@ impl Driver<'_> {
         part.leave_out(pending, unsent(seen), &self.maker, &mut self.records);
     }
 
-    /// Takes on another part, or announces that it will; false if there is none, or there are enough.
-    pub(super) fn open_another(&mut self) -> Result<bool> {
+    /// Opens a part, or announces that it will be opened, or notes that it is done; false if there is none, or there are
+    /// enough.
+    pub(super) fn take_on_another(&mut self) -> Result<bool> {
         let now = Instant::now();
         let free = |announced: &mut Announced| announced.may_begin(now);
         if let Some(index) = self.announced.iter_mut().position(free) {
@@ -188,7 +189,7 @@ impl Driver<'_> {
         let shared = self.shared;
         let common = Common {
             healths: part.shard.map(|_| shared.healths.clone()),
-            sites: (self.job.pace.robots).then(|| shared.work.options.sites.clone()),
+            robots_cache: (self.job.pace.robots).then(|| shared.work.options.robots_cache.clone()),
             bandwidths: shared.host_bandwidths.clone(),
         };
         let limits = PartLimits::new(self.job, part.shard, common)?;
@@ -240,8 +241,8 @@ impl Driver<'_> {
             host,
             pending,
             may_repeat,
-            begun: None,
-            started: now,
+            sent_at: None,
+            begun: now,
         };
         let slot = self.flights.put(flight);
         match needs_intent {
@@ -250,7 +251,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Sends what is in a slot, unless its part has gone meanwhile.
+    /// Sends what is in a slot, unless its part has gone meanwhile, or is to be left.
     pub(super) fn send(&mut self, slot: u32) {
         let Some(flight) = self.flights.get_mut(slot) else {
             return;
@@ -261,7 +262,7 @@ impl Driver<'_> {
             return;
         }
         let now = Instant::now();
-        (flight.begun, flight.started) = (Some(SystemTime::now()), now);
+        (flight.sent_at, flight.begun) = (Some(SystemTime::now()), now);
         let Some(flight) = self.flights.get(slot) else {
             return;
         };
@@ -323,7 +324,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Records a request that the engine refuses.
+    /// Records a request that cannot be made. A robots.txt has no record: its host then has no rules.
     pub(super) fn refused(&mut self, slot: u32, reason: &str) {
         let Some((flight, Some(index))) = self.land(slot) else {
             return;
@@ -346,7 +347,7 @@ impl Driver<'_> {
     /// Frees a slot: what was in it, and where its part is, if that is still worked on.
     pub(super) fn land(&mut self, slot: u32) -> Option<(Flight, Option<usize>)> {
         let flight = self.flights.take(slot)?;
-        self.slots.give();
+        self.permits.give();
         let index = self.open.iter().position(|part| flight.is_of(part));
         if let Some(index) = index {
             self.open[index].in_flight -= 1;

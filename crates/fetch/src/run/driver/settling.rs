@@ -23,13 +23,13 @@ use crate::segment::Pages;
 use crate::sink::Sink;
 use crate::take::{Alone, LARGE};
 
-/// The fate of a response's body.
-pub(super) enum Stored {
-    /// It was received whole.
-    Whole(Arrived),
+/// What the body of an outcome is good for.
+pub(super) enum BodyUse {
+    /// It is kept as the job says; without a response there is none.
+    Kept(Arrived),
     /// It is of no use.
     Refused(Refusal),
-    /// The job has the same body already; whether that response was good.
+    /// None came, because the job has the same body already; whether that response was good.
     Unchanged(bool),
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Last<'a> {
     pub flight: Flight,
     pub index: usize,
     pub outcome: &'a hecaton::Outcome,
-    pub body: Stored,
+    pub body: BodyUse,
 }
 
 impl Driver<'_> {
@@ -70,7 +70,7 @@ impl Driver<'_> {
         let before = pages.map_or(0, |pages| pages.number);
         Tried {
             attempts: flight.pending.attempts,
-            begun: flight.begun.unwrap_or_else(SystemTime::now),
+            begun: flight.sent_at.unwrap_or_else(SystemTime::now),
             location: onward.map(|onward| onward.url.clone()),
             page: self.paging.as_ref().map(|_| 1 + before),
             unfollowed: None,
@@ -221,10 +221,10 @@ pub(super) fn is_unsent(outcome: &hecaton::Outcome) -> bool {
     outcome.as_ref().is_err_and(|error| !error.sent())
 }
 
-/// The bytes of a body that came.
-fn received(outcome: &hecaton::Outcome, body: &Stored) -> u64 {
+/// The bytes of the body of an outcome.
+fn received(outcome: &hecaton::Outcome, body: &BodyUse) -> u64 {
     match (body, outcome) {
-        (Stored::Whole(arrived), Ok(response)) => arrived.length(response),
+        (BodyUse::Kept(arrived), Ok(response)) => arrived.length(response),
         (_, Ok(response)) => response.body().len() as u64,
         _ => 0,
     }
@@ -262,7 +262,7 @@ fn write(
     records: &mut RecordWriter,
     keeper: &Keeper,
     settled: &Settled<'_>,
-    body: Stored,
+    body: BodyUse,
 ) -> io::Result<bool> {
     let ending = ending(&mut part.sink, keeper, settled, body)?;
     let (is_followed, ok) = (ending.more, ending.ok == Some(true));
@@ -274,12 +274,12 @@ fn write(
     Ok(is_followed)
 }
 
-/// The record of a request whose body is stored.
+/// Stores the body of a response, and returns its record.
 fn ending<'a>(
     sink: &mut Sink,
     keeper: &'a Keeper,
     settled: &Settled<'a>,
-    body: Stored,
+    body: BodyUse,
 ) -> io::Result<Ending<'a>> {
     let request = &settled.request;
     let failed = recorded(Outcome::Error, false, settled.risk);
@@ -293,14 +293,14 @@ fn ending<'a>(
         (Err(error), _) => return Ok(line::of_error(request, error, failed)),
     };
     match body {
-        Stored::Whole(arrived) => {
+        BodyUse::Kept(arrived) => {
             let ending = keeper.keep(sink, request, response, arrived)?;
             Ok(followed(ending, settled))
         }
-        Stored::Refused(Refusal { kind, why, .. }) => {
+        BodyUse::Refused(Refusal { kind, why, .. }) => {
             Ok(line::of_no_use(request, response, failed, kind, why.into()))
         }
-        Stored::Unchanged(ok) => {
+        BodyUse::Unchanged(ok) => {
             keeper.revisit(sink, request, response)?;
             let outcome = Outcome::Unchanged;
             Ok(line::without_body(request, response, outcome, ok))
@@ -308,7 +308,7 @@ fn ending<'a>(
     }
 }
 
-/// The record of a response whose body came whole, with what follows it. One that is not good is the last page, even if
+/// The record of a response whose body is kept, with what follows it. One that is not good is the last page, even if
 /// it names a next one.
 fn followed<'a>(mut ending: Ending<'a>, settled: &Settled<'a>) -> Ending<'a> {
     let mut ok = ending.ok == Some(true);

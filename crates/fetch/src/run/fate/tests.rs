@@ -59,8 +59,8 @@ const KINDS: [Kind; 8] = [
     Kind::Cancelled,
 ];
 
-/// What follows a failure that may pass, and one that every try would repeat, by kind. The same for all purposes, and
-/// in all phases after the queue, but for a time-out in connecting.
+/// What follows a failure that may pass, and one that every try would repeat, by kind, for all purposes. Some phases
+/// differ, as `expected` says.
 fn of_kind(kind: Kind) -> [(Option<HostSign>, Then); 2] {
     match kind {
         Kind::Timeout | Kind::Resolve => [(BADLY, Again), (BADLY, Record)],
@@ -137,7 +137,7 @@ fn every_end_has_its_fate() {
         for (purpose, then) in [Purpose::Input, Purpose::Side].into_iter().zip(thens) {
             let found = fate(end, purpose, true, &STATUSES);
             assert_eq!(found, Fate { host, then }, "{end:?} {purpose:?}");
-            // What must not be repeated is sent again only if its host never had it.
+            // What must not be repeated is sent again only if its host never had it. It never ends in `Continued`.
             let once = fate(end, purpose, false, &STATUSES);
             let then = match then {
                 Now | OtherProxy => then,

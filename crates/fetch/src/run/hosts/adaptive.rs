@@ -1,6 +1,6 @@
-//! The rate of a host that follows what the host can do. Pure decisions.
+//! The rate of a host that follows what the host can do.
 //!
-//! The rate grows while responses are good and the rate is what holds requests back. It doubles until the first sign
+//! The rate grows while requests have answers and the rate is what holds requests back. It doubles until the first sign
 //! of trouble, and then grows by one request a second in each second. It is halved when the host says that it is
 //! overrun (429, 503), or takes much longer than it did. As in TCP, what was sent before the last halving cannot halve
 //! it again.
@@ -86,8 +86,8 @@ impl Adaptive {
         self.rate
     }
 
-    /// A request ended, whose first byte came after `wait`. `is_held_back` says whether requests wait for the rate, and
-    /// for nothing else; `most` is a rate that others keep the host from exceeding.
+    /// A request ended, after `wait` as in [`Hosts::ended`](super::Hosts::ended). `is_held_back` says whether requests
+    /// wait for the rate, and for nothing else; `most` is a rate that others keep the host from exceeding.
     pub fn ended(
         &mut self,
         sign: Sign,
@@ -96,7 +96,7 @@ impl Adaptive {
         most: Option<f64>,
         span: Span,
     ) {
-        let has_risen = self.heeds_latency && self.note(wait.as_secs_f64(), sign == Sign::Good);
+        let has_risen = self.heeds_latency && self.note(wait.as_secs_f64(), sign == Sign::Answer);
         if sign == Sign::Overrun || has_risen {
             // A request that was sent before the last halving says nothing about the rate since.
             if self.halved.is_none_or(|at| span.begun >= at) {
@@ -106,7 +106,7 @@ impl Adaptive {
                 // Requests that are under way have the latency of the old rate.
                 self.latency = self.latency.map(|(_, usual)| (usual, usual));
             }
-        } else if sign == Sign::Good && is_held_back {
+        } else if sign == Sign::Answer && is_held_back {
             let more = match self.is_doubling {
                 true => self.rate.min(1.0),
                 false => (STEP / self.shards / self.rate).min(self.rate),
@@ -116,13 +116,13 @@ impl Adaptive {
     }
 
     /// Notes a latency; whether the recent one is much more than usual.
-    fn note(&mut self, took: f64, is_good: bool) -> bool {
+    fn note(&mut self, took: f64, is_answer: bool) -> bool {
         let Some((recent, usual)) = &mut self.latency else {
-            self.latency = is_good.then_some((took, took));
+            self.latency = is_answer.then_some((took, took));
             return false;
         };
         // Failures that come at once are no sign of a fast host.
-        if is_good || took > *recent {
+        if is_answer || took > *recent {
             *recent += (took - *recent) * WEIGHT;
         }
         match *recent < *usual {
@@ -176,12 +176,12 @@ mod tests {
             tokens = (tokens + (now - filled).as_secs_f64() * capacity).min(burst);
             filled = now;
             let sign = match tokens >= 1.0 {
-                true => Sign::Good,
+                true => Sign::Answer,
                 false => Sign::Overrun,
             };
-            tokens -= if sign == Sign::Good { 1.0 } else { 0.0 };
+            tokens -= if sign == Sign::Answer { 1.0 } else { 0.0 };
             if now >= half {
-                *(if sign == Sign::Good {
+                *(if sign == Sign::Answer {
                     &mut good
                 } else {
                     &mut bad
@@ -225,7 +225,7 @@ mod tests {
         let mut now = Instant::now();
         let mut adaptive = Adaptive::new(1);
         let grow = |adaptive: &mut Adaptive, now| {
-            ended(adaptive, (Sign::Good, QUICK), (true, None), now);
+            ended(adaptive, (Sign::Answer, QUICK), (true, None), now);
             adaptive.rate()
         };
         assert_eq!(grow(&mut adaptive, now), 2.0);
@@ -256,10 +256,15 @@ mod tests {
     fn a_rate_that_nothing_waits_for_stays_and_so_does_one_at_its_limit() {
         let now = Instant::now();
         let mut adaptive = Adaptive::new(1);
-        ended(&mut adaptive, (Sign::Good, QUICK), (false, None), now);
+        ended(&mut adaptive, (Sign::Answer, QUICK), (false, None), now);
         assert_eq!(adaptive.rate(), FIRST);
         for _ in 0..100 {
-            ended(&mut adaptive, (Sign::Good, QUICK), (true, Some(10.0)), now);
+            ended(
+                &mut adaptive,
+                (Sign::Answer, QUICK),
+                (true, Some(10.0)),
+                now,
+            );
         }
         assert_eq!(adaptive.rate(), 10.0);
     }
@@ -270,7 +275,7 @@ mod tests {
         let mut adaptive = Adaptive::new(1);
         for _ in 0..20 {
             now += QUICK;
-            ended(&mut adaptive, (Sign::Good, QUICK), (true, None), now);
+            ended(&mut adaptive, (Sign::Answer, QUICK), (true, None), now);
         }
         let before = adaptive.rate();
         let slow = Duration::from_secs(1);
@@ -278,7 +283,7 @@ mod tests {
         let mut last = before;
         for _ in 0..2000 {
             now += slow;
-            ended(&mut adaptive, (Sign::Good, slow), (true, None), now);
+            ended(&mut adaptive, (Sign::Answer, slow), (true, None), now);
             halvings += u32::from(adaptive.rate() < last);
             last = adaptive.rate();
         }
@@ -291,7 +296,7 @@ mod tests {
     fn failures_that_come_at_once_do_not_change_the_rate() {
         let now = Instant::now();
         let mut adaptive = Adaptive::new(1);
-        ended(&mut adaptive, (Sign::Good, QUICK), (false, None), now);
+        ended(&mut adaptive, (Sign::Answer, QUICK), (false, None), now);
         for _ in 0..100 {
             ended(
                 &mut adaptive,

@@ -1,5 +1,4 @@
 //! How many requests at once a host takes, as far as that shows: it refuses or resets a connection that is one too many.
-//! Pure decisions.
 //!
 //! The number is halved while more than one request in twelve ends so beside others, and grows again while hardly any
 //! does. A host that is down is none of this: it has no answer to a request alone, and its breaker opens.
@@ -17,7 +16,7 @@ const MANY: f64 = 1.0 / 12.0;
 /// With fewer than this share, the host may take more at once.
 const FEW: f64 = 1.0 / 32.0;
 
-/// Good answers after which the number grows.
+/// Answers after which the number grows.
 const STEP: u32 = 16;
 
 /// The requests of all parts of a process that a host has at once.
@@ -30,8 +29,8 @@ pub(super) struct Crowd {
     peak: usize,
     /// The share of refused connections among recent ends.
     refused: f64,
-    /// Good answers since the number grew.
-    good: u32,
+    /// Answers since the number grew.
+    answers: u32,
     lowered: Option<Instant>,
 }
 
@@ -71,7 +70,7 @@ impl Crowd {
             self.peak
         });
         self.most = Some(most.min(others + 1).div_ceil(2));
-        (self.good, self.lowered) = (0, Some(span.ended));
+        (self.answers, self.lowered) = (0, Some(span.ended));
     }
 
     /// The host had no answer to many requests in a row: it gets one at a time when it is tried again.
@@ -85,9 +84,9 @@ impl Crowd {
         let Some(most) = self.most.filter(|_| self.refused < FEW) else {
             return;
         };
-        self.good += 1;
-        if self.good >= STEP {
-            self.good = 0;
+        self.answers += 1;
+        if self.answers >= STEP {
+            self.answers = 0;
             self.most = Some(most + 1 + most / 8).filter(|most| *most < self.peak);
         }
     }

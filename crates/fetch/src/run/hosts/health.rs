@@ -1,8 +1,9 @@
-//! Whether a host works: its failures in a row, its rests, and the pauses that it requests. Pure decisions.
+//! Whether a host works: its failures in a row, its rests, and the pauses that it requests.
 //!
 //! The parts that share a host in one process share its health, so that what one of them sees holds for all.
 //!
-//! A request that began before the host's last rest or pause began says nothing new about it, however late it ends.
+//! A request that was sent before the host's last rest or pause began does not make the host rest again if its breaker
+//! is open, and lengthens a pause only by a `Retry-After`. Its answer counts as any other.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -63,7 +64,7 @@ pub(super) struct Health {
     /// The requests that the host has at once.
     pub crowd: Crowd,
     /// The next start that the host's rate and its crawl delay allow, whichever part has it.
-    next_slot: Option<Instant>,
+    next_start: Option<Instant>,
 }
 
 impl Health {
@@ -91,22 +92,22 @@ impl Health {
 
     /// Until when what was started, by any part, keeps the host from another, if it does.
     pub fn waits_for_others(&self, now: Instant) -> Option<Instant> {
-        let slot = self.next_slot.filter(|at| *at > now);
+        let start = self.next_start.filter(|at| *at > now);
         let room = (!self.crowd.has_room()).then(|| now + A_WHILE);
-        slot.or(room)
+        start.or(room)
     }
 
     /// The next start that the host allows, whichever part has it; none if nothing was sent to it.
-    pub fn next_slot(&self) -> Option<Instant> {
-        self.next_slot
+    pub fn next_start(&self) -> Option<Instant> {
+        self.next_start
     }
 
     /// Keeps all parts from another start until then.
     pub fn space(&mut self, until: Instant) {
-        self.next_slot = self.next_slot.max(Some(until));
+        self.next_start = self.next_start.max(Some(until));
     }
 
-    /// Whether the host failed or paused since its last answer.
+    /// Whether the host rested or paused since its last answer.
     pub fn is_troubled(&self) -> bool {
         self.troubles() > 0
     }
@@ -126,12 +127,12 @@ impl Health {
         self.rests_until
     }
 
-    /// Whether a request that began then says nothing new.
+    /// Whether a request that began then was sent before the last rest or pause began.
     fn is_late(&self, begun: Instant) -> bool {
         self.rest_begun.is_some_and(|at| begun <= at)
     }
 
-    /// A response came, whatever it says.
+    /// The host is up: a request ended [well](HostSign::Well).
     pub fn work(&mut self, span: Span) {
         self.worked = self.worked.max(Some(span.begun));
         if self.is_open() {

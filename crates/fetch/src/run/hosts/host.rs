@@ -1,7 +1,7 @@
-//! One host: what waits for it, and what it is held to. Pure decisions.
+//! One host: what waits for it, and what it is held to.
 //!
 //! Three clocks keep a host from the next request: its health and its bandwidth (`rests_until`), and its rate
-//! (`next_slot`).
+//! (`next_start`).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -64,7 +64,7 @@ pub(super) struct HostState<T> {
     pub in_flight: usize,
     pub health: SharedHealth,
     /// The next start that its rate allows.
-    pub next_slot: Option<Instant>,
+    pub next_start: Option<Instant>,
     pub is_ready: bool,
     /// Whether its time has not come: it is among the resting ones.
     pub is_resting: bool,
@@ -107,7 +107,7 @@ impl<T: Waiting> HostState<T> {
             delayed: 0,
             in_flight: 0,
             health,
-            next_slot: None,
+            next_start: None,
             is_ready: false,
             is_resting: false,
             was_awaited: false,
@@ -132,7 +132,7 @@ impl<T: Waiting> HostState<T> {
     pub fn limit(&mut self, limits: &Limits) {
         (self.most, self.interval) = match self.is_foreign {
             true => (limits.foreign, limits.foreign_interval),
-            false => (limits.own, limits.own_interval),
+            false => (limits.local, limits.local_interval),
         };
         self.adaptive = limits.adapts.then(|| Adaptive::new(limits.shards));
         self.was_overrun = false;
@@ -154,7 +154,7 @@ impl<T: Waiting> HostState<T> {
 
     /// Before this, nothing is started, with this health.
     pub fn not_before(&self, health: &Health) -> Option<Instant> {
-        self.rests_until(health).max(self.next_slot)
+        self.rests_until(health).max(self.next_start)
     }
 
     /// Before this, nothing is started, whatever the rate allows. Other parts may have put it off.

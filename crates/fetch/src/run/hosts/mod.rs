@@ -153,7 +153,7 @@ impl<T: Waiting> Hosts<T> {
         self.review(number);
     }
 
-    /// Queues one before those of its host that were not sent yet.
+    /// Queues one before those of its host that were not sent yet; while the host is in trouble, any may come first.
     pub fn push_front(&mut self, number: u32, item: T) {
         self.hosts[number as usize].waiting.push_front(item);
         self.review(number);
@@ -249,7 +249,7 @@ impl<T: Waiting> Hosts<T> {
         Next::Wait(times.into_iter().flatten().min())
     }
 
-    /// One of this host has ended, whose first byte came after `wait`.
+    /// One of this host has ended. `wait`: how long its first byte took, or all of it if that is unknown.
     pub fn ended(
         &mut self,
         number: u32,
@@ -323,7 +323,7 @@ impl<T: Waiting> Hosts<T> {
         host.awaits_turn = false;
         let offset = host.spacing().mul_f64(self.limits.turn);
         if !offset.is_zero() {
-            host.next_slot = host.next_slot.max(Some(now + offset));
+            host.next_start = host.next_start.max(Some(now + offset));
         }
         offset.is_zero()
     }
@@ -342,14 +342,14 @@ impl<T: Waiting> Hosts<T> {
             Duration::ZERO
         };
         let on_time = now.checked_sub(lateness).unwrap_or(now);
-        let begun = |slot: Option<Instant>| slot.map_or(now, |at| at.max(on_time));
-        host.next_slot = Some(begun(host.next_slot) + interval);
+        let begun = |start: Option<Instant>| start.map_or(now, |at| at.max(on_time));
+        host.next_start = Some(begun(host.next_start) + interval);
         if self.healths.is_some() {
             let mut health = host.health.get();
-            let begun = begun(health.next_slot());
+            let begun = begun(health.next_start());
             health.space(begun + interval / self.limits.shards);
         }
-        if host.next_slot.is_some_and(|at| at > now) {
+        if host.next_start.is_some_and(|at| at > now) {
             self.rest(number);
         }
     }

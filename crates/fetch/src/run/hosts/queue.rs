@@ -1,4 +1,4 @@
-//! The requests that wait for a host. Pure decisions.
+//! The requests that wait for a host.
 //!
 //! A request that was sent before comes first, because it is the oldest. While the host is in trouble, it comes last:
 //! the fault may be its URL's and not the host's, and another URL shows which.
@@ -32,7 +32,7 @@ impl<T: Waiting> Queue<T> {
         self.fresh.push_back(item);
     }
 
-    /// Queues one before those that were not sent yet. Those of [`push_tried`](Queue::push_tried) still come first.
+    /// Queues one in front of those that were not sent yet. [`take`](Queue::take) may still choose another first.
     pub fn push_front(&mut self, item: T) {
         self.fresh.push_front(item);
     }

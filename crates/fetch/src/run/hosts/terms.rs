@@ -1,4 +1,4 @@
-//! The limits of hosts, and the counts of the requests to them.
+//! The limits of hosts, and how requests end as these see it.
 
 use std::time::{Duration, Instant};
 
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// Most in flight to a host of this machine or a private network.
-    pub own: usize,
+    pub local: usize,
     /// Most in flight to a host of others.
     pub foreign: usize,
-    /// The time between two starts to one of our own.
-    pub own_interval: Duration,
+    /// The time between two starts to one of this machine or a private network.
+    pub local_interval: Duration,
     /// The time between two starts to one of others.
     pub foreign_interval: Duration,
     /// Failures in a row that open the breaker; 0 for never.
@@ -45,7 +45,7 @@ pub struct Span {
 /// How a request ended, as its host's limits see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum HostSign {
-    /// With an answer: the host is up.
+    /// With an answer, or as only a host that is up lets it end.
     Well,
     /// Without an answer.
     Badly,
@@ -61,7 +61,7 @@ impl HostSign {
     /// The sign that it gives to the host's adaptive rate.
     pub fn sign(self) -> Sign {
         match self {
-            HostSign::Well => Sign::Good,
+            HostSign::Well => Sign::Answer,
             HostSign::Badly | HostSign::Refused => Sign::Failed,
             HostSign::Overrun(_) | HostSign::Unavailable(_) => Sign::Overrun,
         }
@@ -71,8 +71,8 @@ impl HostSign {
 /// How a request ended, as the rate sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// With a good response.
-    Good,
+    /// Well, whatever the status.
+    Answer,
     /// With a failure that may have other reasons than the rate.
     Failed,
     /// The host said that it is overrun.

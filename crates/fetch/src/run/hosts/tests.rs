@@ -1,9 +1,9 @@
 use super::*;
 
 const FREELY: Limits = Limits {
-    own: 2,
+    local: 2,
     foreign: 1,
-    own_interval: Duration::ZERO,
+    local_interval: Duration::ZERO,
     foreign_interval: Duration::ZERO,
     breaker: 3,
     cooldown: Duration::from_secs(10),
@@ -65,17 +65,17 @@ fn end_of(
 
 /// How a host of others is limited unless the job says otherwise.
 const RATED: Limits = Limits {
-    own_interval: Duration::from_millis(100),
+    local_interval: Duration::from_millis(100),
     ..FREELY
 };
 
 /// Each limit without a rate and with one.
 fn with_and_without_a_rate(limits: Limits) -> [Limits; 2] {
-    let own_interval = RATED.own_interval;
+    let local_interval = RATED.local_interval;
     [
         limits,
         Limits {
-            own_interval,
+            local_interval,
             ..limits
         },
     ]
@@ -98,8 +98,8 @@ fn the_shards_of_a_host_take_turns() {
     let mut times = Vec::new();
     for index in 0..4 {
         let limits = Limits {
-            own: 100,
-            own_interval: Duration::from_millis(400),
+            local: 100,
+            local_interval: Duration::from_millis(400),
             turn: f64::from(index) / 4.0,
             ..FREELY
         };
@@ -117,7 +117,7 @@ fn the_shards_of_a_host_take_turns() {
 fn a_probe_waits_as_long_as_retry_after_says() {
     let now = Instant::now();
     let limits = Limits {
-        own: 1,
+        local: 1,
         breaker: 1,
         cooldown: Duration::from_secs(1),
         ..FREELY
@@ -137,8 +137,8 @@ fn a_probe_waits_as_long_as_retry_after_says() {
 fn a_rate_spaces_starts_and_saves_nothing_up() {
     let mut now = Instant::now();
     let limits = Limits {
-        own: 100,
-        own_interval: Duration::from_millis(100),
+        local: 100,
+        local_interval: Duration::from_millis(100),
         ..FREELY
     };
     let mut hosts = filled(limits, 100);
@@ -294,7 +294,10 @@ fn a_host_that_is_only_overrun_is_paused_until_its_time_is_over_and_never_rests(
 
 #[test]
 fn a_host_that_was_overrun_is_slowed_until_its_former_rate_is_reached() {
-    let limits = Limits { own: 100, ..FREELY };
+    let limits = Limits {
+        local: 100,
+        ..FREELY
+    };
     let second = Duration::from_secs(1);
     for limits in with_and_without_a_rate(limits) {
         let mut now = Instant::now();
@@ -334,11 +337,17 @@ fn a_host_that_was_overrun_is_slowed_until_its_former_rate_is_reached() {
 fn a_host_whose_first_request_was_one_too_many_gets_one_more_a_second_in_each_second() {
     let second = Duration::from_secs(1);
     let most = Limits {
-        own: 100,
-        own_interval: second / 20,
+        local: 100,
+        local_interval: second / 20,
         ..FREELY
     };
-    for limits in [Limits { own: 100, ..FREELY }, most] {
+    for limits in [
+        Limits {
+            local: 100,
+            ..FREELY
+        },
+        most,
+    ] {
         let mut now = Instant::now();
         let mut hosts = filled(limits, 1000);
         let Next::Start(..) = hosts.next(now) else {
@@ -364,7 +373,7 @@ fn a_host_whose_first_request_was_one_too_many_gets_one_more_a_second_in_each_se
         assert!(grows, "{counts:?}");
         assert_eq!(
             counts.iter().any(|count| *count > 21),
-            limits.own_interval.is_zero()
+            limits.local_interval.is_zero()
         );
     }
 }
@@ -521,7 +530,7 @@ fn hosts_that_nothing_is_known_of_are_forgotten() {
 fn hosts_that_are_dead_or_rested_are_forgotten_too_and_those_that_are_tried_again_are_not() {
     let mut now = Instant::now();
     let limits = Limits {
-        own_interval: Duration::from_secs(1),
+        local_interval: Duration::from_secs(1),
         ..FREELY
     };
     let mut hosts = Hosts::new(limits, None);
@@ -667,12 +676,12 @@ fn the_time_between_two_requests_to_a_host_holds_for_its_shards_together() {
     let begun = Instant::now();
     let each = Duration::from_millis(400);
     let rated = Limits {
-        own: 100,
-        own_interval: each,
+        local: 100,
+        local_interval: each,
         ..FREELY
     };
     let delayed = Limits {
-        own_interval: Duration::ZERO,
+        local_interval: Duration::ZERO,
         ..rated
     };
     // Only a crawl delay is the least time.
@@ -777,7 +786,7 @@ fn answered(limits: Limits, count: u32, bad: std::ops::Range<u32>, ended: HostSi
 #[test]
 fn a_url_without_an_answer_keeps_none_of_its_host_from_being_sent() {
     let limits = Limits {
-        own: 1,
+        local: 1,
         breaker: 20,
         probes: None,
         wait_out: Duration::from_secs(600),

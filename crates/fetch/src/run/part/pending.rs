@@ -13,11 +13,11 @@ pub struct Pending {
     pub planned: Planned,
     /// Its group.
     pub group: u16,
-    /// How often it was tried.
+    /// How often its current page was requested, in earlier rounds too. Re-sends by the engine do not count.
     pub attempts: u32,
-    /// How many earlier tries of its current URL count. Those do not whose host was down for all, or overrun.
+    /// How many earlier tries of its current URL count: those after which it was sent [`again`](super::OpenPart::again).
     pub tries: u32,
-    /// How its host said that it is overrun, without another answer.
+    /// The 429 and 503 that its current URL got.
     pub overrun: Option<Overrun>,
     /// How often its connection was refused beside others, without counting as a try.
     pub refused: u32,
@@ -37,13 +37,13 @@ pub struct Pending {
     pub furthest: u64,
     /// The length of its body, as a response said first.
     pub total: Option<u64>,
-    /// Where redirects led it, if they did.
+    /// Where redirects or pages led it, if they did.
     pub onward: Option<Box<Way>>,
     /// The pages that it has had, if it is at a further one.
     pub pages: Option<Box<Pages>>,
 }
 
-/// Answers 429 and 503 to a request.
+/// Responses 429 and 503 to a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Overrun {
     /// When the first came.
@@ -67,15 +67,16 @@ impl Waiting for Pending {
 }
 
 impl Pending {
-    /// A redirect or a page led to this URL, whose host may be the user's own. Forgets what the last host did.
-    pub fn lead_to(&mut self, onward: Way, is_own: bool) {
+    /// Continues at the URL that a redirect or a page led to, where tries, pauses and refusals begin anew. `is_own`:
+    /// whether the user wrote its host as their own.
+    pub fn continue_at(&mut self, onward: Way, is_own: bool) {
         (self.tries, self.overrun, self.refused, self.has_reconnected) = (0, None, 0, false);
         self.is_own = is_own;
         self.onward = Some(Box::new(onward));
     }
 
-    /// The number of the next try of its current URL, from 1. The wait before it grows with it.
-    pub fn next_try(&self) -> u32 {
+    /// The number of the next retry of its current URL, from 1. The wait before it grows with it.
+    pub fn next_retry(&self) -> u32 {
         self.tries + 1
     }
 
@@ -119,12 +120,12 @@ impl Pending {
     pub fn at_page(pages: Pages, way: Way, planned: Planned, group: u16) -> Pending {
         Pending {
             pages: Some(Box::new(pages)),
-            ..Pending::on(Some(way), planned, group)
+            ..Pending::resumed_at(Some(way), planned, group)
         }
     }
 
-    /// One whose redirects an earlier round followed as far as this.
-    pub fn on(way: Option<Way>, planned: Planned, group: u16) -> Pending {
+    /// One that earlier attempts or rounds followed as far as this; at its own URL without a way.
+    pub fn resumed_at(way: Option<Way>, planned: Planned, group: u16) -> Pending {
         Pending {
             attempts: way.as_ref().map_or(0, |way| way.attempts),
             onward: way.map(Box::new),
@@ -179,12 +180,12 @@ mod tests {
         };
         let mut pending = Pending::new(planned, 0);
         for hop in 1..=3 {
-            assert_eq!(pending.next_try(), 1, "at hop {hop}");
+            assert_eq!(pending.next_retry(), 1, "at hop {hop}");
             // A try, and two more after failures that count.
             pending.attempts += 3;
             pending.tries += 2;
-            assert_eq!(pending.next_try(), 3, "at hop {hop}");
-            pending.lead_to(Way::default(), false);
+            assert_eq!(pending.next_retry(), 3, "at hop {hop}");
+            pending.continue_at(Way::default(), false);
         }
         assert_eq!(pending.attempts, 9);
     }

@@ -93,7 +93,7 @@ impl OpenPart {
         self.hosts.again(host, pending, at);
     }
 
-    /// Queues one again, from then on: its try does not count, because its host was overrun or refused it.
+    /// Queues one again, from then on. Its try does not count.
     pub fn later(&mut self, host: u32, pending: Pending, at: Instant) {
         self.groups.joined(&pending);
         self.hosts.later(host, pending, at);
@@ -189,7 +189,7 @@ impl OpenPart {
         drop(rendered);
         let mut pending = match (pages, way) {
             (Some(pages), Some(way)) => Pending::at_page(pages, way, planned, group),
-            (_, way) => Pending::on(way, planned, group),
+            (_, way) => Pending::resumed_at(way, planned, group),
         };
         pending.is_intended = has_acted;
         if let Some(unsent) = forbidden {
@@ -277,8 +277,9 @@ impl OpenPart {
         })
     }
 
-    /// Queues one for the URL that a redirect or a link to the next page led to; its own host is left. One with pages
-    /// comes before the requests to that host that were not sent yet, and any other comes behind them.
+    /// Queues one for the URL that a redirect or a link to the next page led to, or records that a robots.txt forbids
+    /// the URL. One with pages comes before the requests to that host that were not sent yet, and any other behind
+    /// them.
     ///
     /// # Errors
     /// Why that host gets no request.
@@ -312,7 +313,7 @@ impl OpenPart {
             self.leave_out(&pending, unsent, maker, writer);
             return Ok(());
         }
-        pending.lead_to(onward, reached.is_own);
+        pending.continue_at(onward, reached.is_own);
         match pending.pages {
             None => self.queue(reached.host, pending),
             // Few inputs are in the middle of their pages, because what is known of them takes memory.

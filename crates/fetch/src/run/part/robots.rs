@@ -14,7 +14,7 @@ use crate::run::hosts::Gate;
 use crate::run::line::{RecordWriter, Unsent};
 use crate::run::own::Referrer;
 use crate::run::reasons::{Seen, unsent};
-use crate::run::sites::{Claim, Known};
+use crate::run::robots_cache::{CachedRobots, Claim};
 
 /// The file of a host.
 struct RobotsFile {
@@ -75,19 +75,19 @@ impl OpenPart {
         if self.hosts.is_gated(host) {
             return None;
         }
-        let sites = self.limits.common.sites.as_ref()?;
-        match sites.find(self.hosts.name(host), Instant::now()) {
-            Known::Rules(rules) => {
+        let robots_cache = self.limits.common.robots_cache.as_ref()?;
+        match robots_cache.find(self.hosts.name(host), Instant::now()) {
+            CachedRobots::Rules(rules) => {
                 if visited.is_new {
                     self.keep_delay(host, &rules);
                 }
                 return Some(rules);
             }
-            Known::Awaited => {
+            CachedRobots::Awaited => {
                 self.awaited.elsewhere.push(visited.file()?);
                 self.hosts.close_gate(host, Gate::Shut);
             }
-            Known::Nothing(claim) => self.request_robots(visited.file()?, claim),
+            CachedRobots::Nothing(claim) => self.request_robots(visited.file()?, claim),
         }
         None
     }
@@ -140,26 +140,26 @@ impl OpenPart {
 
     /// Keeps the robots.txt of a host that has just come, and applies it to the inputs that wait for it.
     pub fn heed(&mut self, host: u32, robots: Robots, maker: &Maker, writer: &mut RecordWriter) {
-        let Some(sites) = &self.limits.common.sites else {
+        let Some(robots_cache) = &self.limits.common.robots_cache else {
             return;
         };
-        let rules = sites.keep(self.hosts.name(host), robots, Instant::now());
+        let rules = robots_cache.keep(self.hosts.name(host), robots, Instant::now());
         self.awaited.claims.remove(&host);
         self.apply(host, &rules, maker, writer);
     }
 
     /// Applies what other parts fetched meanwhile. The file of a part that has gone is fetched here.
     pub(super) fn apply_awaited(&mut self, reading: &mut Reading<'_>) {
-        let Some(sites) = self.limits.common.sites.clone() else {
+        let Some(robots_cache) = self.limits.common.robots_cache.clone() else {
             return;
         };
         for file in std::mem::take(&mut self.awaited.elsewhere) {
-            match sites.find(self.hosts.name(file.host), Instant::now()) {
-                Known::Rules(rules) => {
+            match robots_cache.find(self.hosts.name(file.host), Instant::now()) {
+                CachedRobots::Rules(rules) => {
                     self.apply(file.host, &rules, reading.maker, reading.writer);
                 }
-                Known::Awaited => self.awaited.elsewhere.push(file),
-                Known::Nothing(claim) => self.request_robots(file, claim),
+                CachedRobots::Awaited => self.awaited.elsewhere.push(file),
+                CachedRobots::Nothing(claim) => self.request_robots(file, claim),
             }
         }
     }

@@ -21,7 +21,7 @@ const MOST_BYTES: usize = 32 << 20;
 const OF_A_HOST: usize = 160;
 
 /// The answer to a part that needs the rules of a host.
-pub enum Known {
+pub enum CachedRobots {
     /// The rules.
     Rules(Arc<Robots>),
     /// They are unknown. The part fetches them, and keeps the claim until it has them.
@@ -35,7 +35,7 @@ pub struct Claim(#[expect(dead_code, reason = "others see whether it is there")]
 
 /// The rules of all hosts.
 #[derive(Debug)]
-pub struct Sites {
+pub struct RobotsCache {
     memory: Mutex<Memory>,
     room: usize,
     /// The rules of hosts that allow everything. Most hosts are such.
@@ -62,15 +62,15 @@ enum Entry {
     },
 }
 
-impl Default for Sites {
-    fn default() -> Sites {
-        Sites::new(MOST_BYTES)
+impl Default for RobotsCache {
+    fn default() -> RobotsCache {
+        RobotsCache::new(MOST_BYTES)
     }
 }
 
-impl Sites {
-    fn new(room: usize) -> Sites {
-        Sites {
+impl RobotsCache {
+    fn new(room: usize) -> RobotsCache {
+        RobotsCache {
             memory: Mutex::default(),
             room,
             everything: Arc::new(Robots::allow_all()),
@@ -78,22 +78,24 @@ impl Sites {
     }
 
     /// The rules of a host, or who has to fetch them.
-    pub fn find(&self, host: &str, now: Instant) -> Known {
+    pub fn find(&self, host: &str, now: Instant) -> CachedRobots {
         let mut memory = self.memory.lock();
         match memory.hosts.get(host) {
             Some(Entry::Rules { robots, came, .. })
                 if now.saturating_duration_since(*came) < HOLD =>
             {
-                return Known::Rules(robots.clone());
+                return CachedRobots::Rules(robots.clone());
             }
-            Some(Entry::Fetching(claim)) if claim.strong_count() > 0 => return Known::Awaited,
+            Some(Entry::Fetching(claim)) if claim.strong_count() > 0 => {
+                return CachedRobots::Awaited;
+            }
             _ => {}
         }
         self.forget(&mut memory, host);
         let claim = Arc::new(());
         let fetching = Entry::Fetching(Arc::downgrade(&claim));
         memory.hosts.insert(host.into(), fetching);
-        Known::Nothing(Claim(claim))
+        CachedRobots::Nothing(Claim(claim))
     }
 
     /// Keeps the rules of a host, and forgets the oldest ones if memory is short.
@@ -143,50 +145,57 @@ impl Sites {
 mod tests {
     use super::*;
 
-    fn rules(sites: &Sites, host: &str, now: Instant) -> bool {
-        matches!(sites.find(host, now), Known::Rules(_))
+    fn rules(robots_cache: &RobotsCache, host: &str, now: Instant) -> bool {
+        matches!(robots_cache.find(host, now), CachedRobots::Rules(_))
     }
 
     #[test]
     fn rules_hold_for_a_day() {
-        let (sites, came) = (Sites::default(), Instant::now());
-        sites.keep("a.example", Robots::allow_all(), came);
-        assert!(rules(&sites, "a.example", came));
+        let (robots_cache, came) = (RobotsCache::default(), Instant::now());
+        robots_cache.keep("a.example", Robots::allow_all(), came);
+        assert!(rules(&robots_cache, "a.example", came));
         assert!(rules(
-            &sites,
+            &robots_cache,
             "a.example",
             came + HOLD - Duration::from_secs(1)
         ));
-        assert!(!rules(&sites, "a.example", came + HOLD));
-        assert!(!rules(&sites, "b.example", came));
+        assert!(!rules(&robots_cache, "a.example", came + HOLD));
+        assert!(!rules(&robots_cache, "b.example", came));
     }
 
     #[test]
     fn one_part_fetches_a_file_and_another_if_the_first_has_gone() {
-        let (sites, now) = (Sites::default(), Instant::now());
-        let Known::Nothing(claim) = sites.find("a.example", now) else {
+        let (robots_cache, now) = (RobotsCache::default(), Instant::now());
+        let CachedRobots::Nothing(claim) = robots_cache.find("a.example", now) else {
             panic!("nobody has fetched it")
         };
-        assert!(matches!(sites.find("a.example", now), Known::Awaited));
+        assert!(matches!(
+            robots_cache.find("a.example", now),
+            CachedRobots::Awaited
+        ));
         drop(claim);
-        let Known::Nothing(claim) = sites.find("a.example", now) else {
+        let CachedRobots::Nothing(claim) = robots_cache.find("a.example", now) else {
             panic!("the part that had fetched it has gone")
         };
-        sites.keep("a.example", Robots::allow_all(), now);
+        robots_cache.keep("a.example", Robots::allow_all(), now);
         drop(claim);
-        assert!(rules(&sites, "a.example", now));
+        assert!(rules(&robots_cache, "a.example", now));
     }
 
     #[test]
     fn the_oldest_rules_go_first_and_all_that_is_kept_is_counted() {
         let now = Instant::now();
-        let sites = Sites::new(3 * (OF_A_HOST + 1));
+        let robots_cache = RobotsCache::new(3 * (OF_A_HOST + 1));
         for host in ["a", "b", "a", "c", "d"] {
-            sites.keep(host, Robots::allow_all(), now);
+            robots_cache.keep(host, Robots::allow_all(), now);
         }
-        assert!(!rules(&sites, "b", now));
-        assert!(["a", "c", "d"].iter().all(|host| rules(&sites, host, now)));
-        let memory = sites.memory.lock();
-        assert_eq!((memory.bytes, memory.order.len()), (sites.room, 3));
+        assert!(!rules(&robots_cache, "b", now));
+        assert!(
+            ["a", "c", "d"]
+                .iter()
+                .all(|host| rules(&robots_cache, host, now))
+        );
+        let memory = robots_cache.memory.lock();
+        assert_eq!((memory.bytes, memory.order.len()), (robots_cache.room, 3));
     }
 }
