@@ -235,7 +235,7 @@ settings! {
     ///
     /// Any request is sent once more, too, if a new connection ended before anything was sent. Whatever this setting is,
     /// a request is sent again of which the server says that it processed nothing (RFC 9113 §8.7). Once a byte was
-    /// sent, POST and PATCH are sent again for no other reason.
+    /// sent, POST and PATCH are sent again for no other reason, except by `retry` and `digest_auth`.
     reconnect: bool = true, request, "bool?";
     /// Most redirects of one request that are followed (RFC 9110 §15.4); true is 10. Default 0: a redirect is a
     /// Response.
