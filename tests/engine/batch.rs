@@ -6,7 +6,7 @@ use std::time::Duration;
 use hecaton::Batch;
 use hecaton_test_server::RoundSpec;
 
-use crate::World;
+use crate::{World, until};
 
 /// Runs a batch to its end and returns how often each tag ended, and how often well.
 fn run(world: &World, batch: &mut Batch<u64>) -> (HashMap<u64, u32>, usize) {
@@ -98,13 +98,7 @@ fn aborting_closes_what_is_in_flight_and_sends_nothing_that_was_queued() {
     let mut batch = Batch::new(world.client.clone(), 3);
     (0..10).for_each(|tag| batch.push(tag, world.request("/fault/stall-head")));
     batch.push(10, world.request("/r/1"));
-    let stalled = async {
-        let mut outcomes = Vec::new();
-        tokio_timeout(batch.wait(&mut outcomes)).await;
-        assert!(outcomes.is_empty());
-    };
-    world.run(stalled);
-    assert_eq!(world.server.summary().connections_open, 3);
+    run_until_all_are_open(&world, &mut batch);
     let mut aborted = batch.abort();
     aborted.started.sort_unstable();
     assert_eq!(aborted.started, [0, 1, 2]);
@@ -123,8 +117,7 @@ fn a_batch_that_is_dropped_closes_what_is_in_flight() {
     let world = World::new();
     let mut batch = Batch::new(world.client.clone(), 3);
     (0..3).for_each(|tag: u64| batch.push(tag, world.request("/fault/stall-head")));
-    world.run(tokio_timeout(batch.wait(&mut Vec::new())));
-    assert_eq!(world.server.summary().connections_open, 3);
+    run_until_all_are_open(&world, &mut batch);
     drop(batch);
     closed_within_seconds(&world);
 }
@@ -181,9 +174,17 @@ fn closed_within_seconds(world: &World) {
     }
 }
 
-/// Lets a future run for a while.
-async fn tokio_timeout(future: impl Future<Output = ()>) {
-    let _ = tokio::time::timeout(Duration::from_millis(200), future).await;
+/// Runs a batch of three requests that get no response until the test server has their connections, and a while longer.
+fn run_until_all_are_open(world: &World, batch: &mut Batch<u64>) {
+    let mut outcomes = Vec::new();
+    let mut run = || {
+        let wait = batch.wait(&mut outcomes);
+        let longest = Duration::from_millis(50);
+        assert!(world.reactor.block_on_at_most(wait, longest).is_none());
+        world.server.summary().connections_open
+    };
+    until(|| run() >= 3);
+    assert_eq!(run(), 3);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hecaton::{Batch, Limits, Request};
 use hecaton_test_server::{Options, TestServer};
 
-use crate::World;
+use crate::{World, until, with_growing};
 
 fn limited(
     world: &World,
@@ -41,6 +41,7 @@ fn the_limit_of_each_origin_holds_and_a_busy_origin_blocks_no_other() {
     let mut good = run(&world, &mut batch, 100);
     good.sort_unstable();
     assert_eq!(good, (50..150).collect::<Vec<_>>());
+    until(|| world.server.summary().peak_in_flight >= 2);
     assert_eq!(world.server.summary().peak_in_flight, 2);
     assert_eq!(other.summary().peak_in_flight, 2);
     assert_eq!(batch.abort().started.len(), 2);
@@ -49,21 +50,17 @@ fn the_limit_of_each_origin_holds_and_a_busy_origin_blocks_no_other() {
 #[test]
 fn a_rate_holds_and_waiting_for_it_uses_up_no_deadline() {
     let world = World::new();
-    let mut batch = limited(&world, 50, None, Some(20.0));
-    let begun = Instant::now();
-    // The last request starts after 950 ms. Its deadline would have passed if it had begun in the queue.
-    for tag in 0..20 {
-        batch.push(
-            tag,
-            world.request("/r/1").timeout(Duration::from_millis(800)),
-        );
-    }
-    assert_eq!(run(&world, &mut batch, 20).len(), 20);
-    assert!(
-        begun.elapsed() >= Duration::from_millis(945),
-        "{:?}",
-        begun.elapsed()
-    );
+    with_growing(Duration::from_millis(800), |limit| {
+        // The last request starts after this time. Its deadline would have passed if it had begun in the queue.
+        let last = limit + limit / 5;
+        let mut batch = limited(&world, 50, None, Some(19.0 / last.as_secs_f64()));
+        let begun = Instant::now();
+        (0..20).for_each(|tag| batch.push(tag, world.request("/r/1").timeout(limit)));
+        let good = run(&world, &mut batch, 20).len();
+        let took = begun.elapsed() + Duration::from_millis(10);
+        assert!(took >= last, "{took:?} of {last:?}");
+        (good == 20).then_some(())
+    });
 }
 
 #[test]
@@ -109,13 +106,11 @@ fn a_hundred_thousand_queued_cost_no_more_each_than_a_few() {
         begun.elapsed() / count as u32
     };
     cost(1000);
-    let most = cost(2000) * 10 + Duration::from_micros(20);
     // If the cost grew with the number of queued requests, this would be some thirty times as slow. Other processes may
-    // slow one try down, hence three.
-    assert!(
-        (0..3).any(|_| cost(100_000) < most),
-        "more than {most:?} each"
-    );
+    // slow some tries down, hence ten.
+    let costs = (0..10).map(|_| (cost(2000), cost(100_000)));
+    let has_few = |(few, many): (Duration, Duration)| many < few * 10 + Duration::from_micros(20);
+    assert!(costs.into_iter().any(has_few), "not once");
 }
 
 /// Orders and limits are random.

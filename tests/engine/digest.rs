@@ -11,7 +11,7 @@ use hecaton::{Client, Config, Defaults, Ending, Kind, Login, Phase, Proxy, Reque
 use crate::http2_peer::Peer;
 use crate::scripted::{Scripted, response_text};
 use crate::uploads::Pieces;
-use crate::{World, http2};
+use crate::{World, http2, with_growing};
 
 fn demand(rest: &str) -> String {
     let field = format!("www-authenticate: Digest realm=\"r\", qop=\"auth\"{rest}\r\n");
@@ -209,15 +209,24 @@ fn both_attempts_count_for_one_deadline() {
     let limited = request("GET", &server, "/").timeout(Duration::from_millis(300));
     let error = world.send(limited.redirects(1)).unwrap_err();
     assert_eq!((error.kind(), error.phase()), (Kind::Timeout, Phase::Total));
-    let slow = Scripted::responding(|request| {
+    // Until the test is over.
+    let (over, is_over) = std::sync::mpsc::channel::<()>();
+    let is_over = std::sync::Mutex::new(is_over);
+    let slow = Scripted::responding(move |request| {
         if parameter(request, "nonce").is_some() {
-            std::thread::sleep(Duration::from_secs(3));
+            let _ = is_over.lock().unwrap().recv();
         }
         demand(", nonce=\"n\"")
     });
-    let limited = request("GET", &slow, "/").timeout(Duration::from_millis(300));
-    let error = world.send(limited).unwrap_err();
-    assert_eq!((error.kind(), error.phase()), (Kind::Timeout, Phase::Total));
+    // The server ends after this.
+    let over = over;
+    let error = with_growing(Duration::from_millis(300), |limit| {
+        let limited = request("GET", &slow, "/").timeout(limit);
+        let error = world.send(limited).unwrap_err();
+        assert_eq!((error.kind(), error.phase()), (Kind::Timeout, Phase::Total));
+        (error.attempts().len() == 2).then_some(error)
+    });
+    drop(over);
     assert_eq!(endings(error.attempts()), [DEMANDED, Ending::Unfinished]);
 }
 

@@ -63,13 +63,7 @@ impl Peer {
 
     /// Waits until the observations match.
     pub fn wait_until(&self, so: impl Fn(&Seen) -> bool) {
-        for _ in 0..1000 {
-            if self.seen(&so) {
-                return;
-            }
-            thread::sleep(Duration::from_millis(5));
-        }
-        panic!("the server did not see in time what it should");
+        crate::until(|| self.seen(&so));
     }
 }
 

@@ -188,7 +188,7 @@ fn start(server: Server<Vec<Vec<u8>>>) -> String {
 /// Waits for two requests, and writes.
 fn play(mut stream: TcpStream, writes: &[Vec<u8>], swapped: &AtomicBool) {
     let _ = stream.set_nodelay(true);
-    let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
+    let _ = stream.set_read_timeout(Some(Duration::from_secs(60)));
     let _ = stream.write_all(&frame(SETTINGS, 0, 0, &[]));
     let _ = stream.read_exact(&mut [0; 24]);
     let mut heads = Vec::new();

@@ -7,6 +7,9 @@ use hecaton::{
 };
 use hecaton_test_server::{Http2, Options, RoundSpec, TestServer, Tls};
 
+use crate::sharing::derived;
+use crate::until;
+
 struct World {
     server: TestServer,
     client: Client,
@@ -154,12 +157,7 @@ fn a_refused_certificate_is_reported_to_all_who_wait() {
         assert_eq!(outcome.unwrap_err().kind(), Kind::Tls);
     }
     // The server notices the refusal a little later.
-    for _ in 0..1000 {
-        if world.server.summary().tls_failed > 0 {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until(|| world.server.summary().tls_failed > 0);
     assert_eq!(world.server.stop().tls_failed, 1);
 }
 
@@ -232,16 +230,22 @@ fn requests_left_out_by_a_goaway_or_a_refusal_are_processed_once_as_the_servers_
 
 #[test]
 fn faults_end_as_over_http1() {
-    let world = World::plaintext(Http2::default(), |config| {
-        config.first_byte_timeout = Some(Duration::from_millis(200));
-        config.read_timeout = Some(Duration::from_millis(200));
-    });
-    for (path, kind, phase) in [
-        ("/fault/truncate", Kind::Body, Phase::Read),
-        ("/fault/reset", Kind::Protocol, Phase::FirstByte),
-        ("/fault/stall-head", Kind::Timeout, Phase::FirstByte),
-        ("/fault/stall-body", Kind::Timeout, Phase::Read),
+    type Limit = fn(&mut Config);
+    let first_byte: Limit = |config| config.first_byte_timeout = Some(Duration::from_millis(200));
+    let read: Limit = |config| config.read_timeout = Some(Duration::from_millis(200));
+    let none: Limit = |_| {};
+    for (path, limit, kind, phase) in [
+        ("/fault/truncate", none, Kind::Body, Phase::Read),
+        ("/fault/reset", none, Kind::Protocol, Phase::FirstByte),
+        (
+            "/fault/stall-head",
+            first_byte,
+            Kind::Timeout,
+            Phase::FirstByte,
+        ),
+        ("/fault/stall-body", read, Kind::Timeout, Phase::Read),
     ] {
+        let world = World::plaintext(Http2::default(), limit);
         let error = world.get(path).unwrap_err();
         assert_eq!(
             (error.kind(), error.phase(), error.sent()),
@@ -249,8 +253,13 @@ fn faults_end_as_over_http1() {
             "{path}: {error}"
         );
         assert_eq!(error.attempts().len(), 1, "{path}");
+        let patient = derived(&world.client, |config| {
+            (config.first_byte_timeout, config.read_timeout) = (None, None);
+        });
+        let next = world.reactor.block_on(patient.send(world.request("/r/1")));
+        let next = next.unwrap();
+        assert!(next.attempts()[0].reused, "{path}");
     }
-    assert!(world.get("/r/1").is_ok());
 }
 
 /// A server may send bodies in frames of a few bytes, faster than their readers take them. `h2` would end the connection

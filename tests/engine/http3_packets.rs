@@ -178,7 +178,7 @@ fn a_way_that_ended_is_left_after_a_request_that_heard_nothing() {
 fn a_server_that_vanishes_within_a_response_ends_it_before_its_limit() {
     let begun: Seen<()> = Arc::default();
     let says = begun.clone();
-    let silence = IdleTimeout::from(VarInt::from_u32(1500));
+    let silence = IdleTimeout::from(VarInt::from_u32(5000));
     let peer = Peer::with(
         |transport| {
             transport.max_idle_timeout(Some(silence));
@@ -226,8 +226,8 @@ fn a_connection_that_was_silent_for_too_long_is_not_used() {
 /// The client shows every ten seconds that it is alive, so a server that ends silent connections keeps this one.
 #[test]
 fn a_connection_stays_open_while_a_request_waits_for_long() {
-    let world = World3::of(impatient(Duration::from_secs(12)), |_| {});
-    assert_eq!(world.get("/delay/14000").unwrap().status(), 200);
+    let world = World3::of(impatient(Duration::from_secs(18)), |_| {});
+    assert_eq!(world.get("/delay/20000").unwrap().status(), 200);
     assert_eq!(world.peer.connections(), 1);
 }
 
@@ -242,15 +242,10 @@ fn a_wait_for_a_stream_has_the_limit_of_waiting() {
     });
     assert!(world.get("/").is_ok());
     let mut batch = Batch::new(world.client.clone(), 2);
-    let stalled = world
-        .request("GET", "/stall")
-        .timeout(Duration::from_secs(2));
-    batch.push(0, stalled);
+    batch.push(0, world.request("GET", "/stall"));
     batch.push(1, world.request("GET", "/"));
     let mut outcomes = Vec::new();
-    while !batch.is_empty() {
-        world.reactor.block_on(batch.wait(&mut outcomes));
-    }
+    world.reactor.block_on(batch.wait(&mut outcomes));
     let (tag, outcome) = &outcomes[0];
     let error = outcome.as_ref().unwrap_err();
     assert_eq!(

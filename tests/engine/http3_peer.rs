@@ -405,12 +405,6 @@ pub type Seen<T> = Arc<Mutex<Vec<T>>>;
 
 /// Waits until there is this much of it.
 pub fn wait_for<T: Clone>(seen: &Seen<T>, count: usize) -> Vec<T> {
-    for _ in 0..1000 {
-        let all = seen.lock().unwrap().clone();
-        if all.len() >= count {
-            return all;
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    panic!("the server did not see in time what it should");
+    crate::until(|| seen.lock().unwrap().len() >= count);
+    seen.lock().unwrap().clone()
 }

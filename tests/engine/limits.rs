@@ -10,7 +10,7 @@ use hecaton::{Batch, Config, Error, Kind, Outcome, Pem, Phase, Request};
 use hecaton_test_server::{Options, RoundSpec, TestServer, Tls};
 
 use crate::phases::sooner_than;
-use crate::{World, json};
+use crate::{World, json, with_growing};
 
 #[test]
 fn sixteen_threads_with_a_limit_of_four_never_open_a_fifth_connection() {
@@ -84,18 +84,16 @@ fn waiting_has_a_limit_of_its_own_and_sends_nothing() {
         config.per_origin = Some(1);
         config.queue_timeout = Some(Duration::from_millis(200));
     });
-    let mut batch = Batch::new(world.client.clone(), 2);
-    batch.push(
-        0,
-        world
-            .request("/fault/stall-head")
-            .timeout(Duration::from_secs(1)),
-    );
-    batch.push(1, world.request("/r/1"));
-    let mut outcomes = Vec::new();
-    while !batch.is_empty() {
-        world.run(batch.wait(&mut outcomes));
-    }
+    let outcomes = with_growing(Duration::from_secs(1), |limit| {
+        let mut batch = Batch::new(world.client.clone(), 2);
+        batch.push(0, world.request("/fault/stall-head").timeout(limit));
+        batch.push(1, world.request("/r/1"));
+        let mut outcomes = Vec::new();
+        while !batch.is_empty() {
+            world.run(batch.wait(&mut outcomes));
+        }
+        (outcomes[0].0 == 1).then_some(outcomes)
+    });
     let (tag, outcome) = &outcomes[0];
     let error = outcome.as_ref().unwrap_err();
     assert_eq!(
@@ -142,18 +140,6 @@ fn the_limit_of_all_closes_the_connection_that_was_idle_longest() {
     assert!(of(&by_address) < other, "one of the first two stayed open");
     assert_eq!(of(&format!("{by_name}/r/1")), other);
     assert_eq!(world.server.summary().connections, 3);
-}
-
-#[test]
-fn connections_to_origins_that_are_not_visited_again_expire_too() {
-    let world = World::with(|config| config.idle_timeout = Duration::from_millis(50));
-    world.get("/r/1");
-    thread::sleep(Duration::from_millis(100));
-    let by_name = world.server.base_url().replace("127.0.0.1", "localhost");
-    world
-        .send(Request::get(&format!("{by_name}/r/1")).unwrap())
-        .unwrap();
-    assert_eq!(world.client.idle_connections(), 1);
 }
 
 /// A server with TLS that supports HTTP/1.1 alone. A client learns that with its first connection.
@@ -235,9 +221,15 @@ fn waits_behind_one_that_opens() -> Error {
     });
     let address = server.base_url().replace("https://", "");
     let url = slowly_opened(address, Duration::from_millis(800));
-    let all = outcomes(&world, [format!("{url}/delay/2000"), format!("{url}/echo")]);
-    assert_eq!(all[0].as_ref().unwrap().status(), 200);
-    let error = all.into_iter().nth(1).unwrap().unwrap_err();
+    let mut batch = Batch::new(world.client.clone(), 2);
+    for (tag, path) in ["delay/60000", "echo"].into_iter().enumerate() {
+        batch.push(tag, Request::get(&format!("{url}/{path}")).unwrap());
+    }
+    let mut outcomes = Vec::new();
+    world.run(batch.wait(&mut outcomes));
+    let (tag, outcome) = outcomes.remove(0);
+    assert_eq!(tag, 1);
+    let error = outcome.unwrap_err();
     let failure = (error.kind(), error.phase());
     assert_eq!(failure, (Kind::Timeout, Phase::Queue), "{error}");
     error

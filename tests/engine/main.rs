@@ -71,7 +71,7 @@ mod unsolicited;
 mod uploads;
 
 use std::future::Future;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hecaton::{Client, Config, Proxy, Reactor, Request, Response};
 use hecaton_test_server::{Options, TestServer};
@@ -117,6 +117,23 @@ impl World {
 
     fn run<F: Future>(&self, future: F) -> F::Output {
         self.reactor.block_on(future)
+    }
+}
+
+/// What a try says, which has this limit: a short one first, and then one twice as long each time that the try came too late
+/// and says nothing. A machine that stands still for a while lets any limit pass.
+fn with_growing<T>(limit: Duration, mut attempt: impl FnMut(Duration) -> Option<T>) -> T {
+    let limits = std::iter::successors(Some(limit), |limit| Some(2 * *limit));
+    let said = limits.take(8).find_map(&mut attempt);
+    said.expect("it came too late each time")
+}
+
+/// Waits until it is so.
+fn until(mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "it never came");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

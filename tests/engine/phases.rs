@@ -1,34 +1,41 @@
 //! Every phase ends within 50 ms of its limit: once, never doubled, and the server sees one attempt.
 
 use std::net::SocketAddr;
-use std::thread;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use hecaton::{Config, Ending, Error, Kind, Phase, Protocol, Request};
 use hecaton_e2e::peer::Peer;
 use hecaton_test_server::{Http2, Options, TestServer};
 
-use crate::World;
 use crate::addresses::Lost;
+use crate::{World, until, with_growing};
 
 const LIMIT: Duration = Duration::from_millis(200);
 /// The promised precision.
 const LATE: Duration = Duration::from_millis(50);
 /// The number of tries. Other processes may delay one try by more, but not every try.
 const TRIES: usize = 10;
+/// The same for short limits.
+const SHORT_TRIES: usize = 100;
 
-/// The first failure in time, and how many tries that took. No failure may be early, re-sent, or twice as late.
-fn in_time(mut fail: impl FnMut() -> Error) -> (Error, usize) {
-    for tries in 1..=TRIES {
+/// The first failure in time that got as far as this phase. The range ends with the number of tries, and begins with the
+/// number of those that got as far: a machine that stands still may end a try before. No failure may be early, re-sent, or
+/// twice as late.
+fn in_time(phase: Phase, mut fail: impl FnMut() -> Error) -> (Error, RangeInclusive<usize>) {
+    let mut far = 0;
+    for tries in 1..=SHORT_TRIES {
         let error = fail();
         assert_eq!(error.kind(), Kind::Timeout, "{error}");
         assert_eq!(error.attempts().len(), 1, "{error}");
         assert!(error.elapsed() >= LIMIT, "early: {:?}", error.elapsed());
-        if error.elapsed() < LIMIT + LATE {
-            return (error, tries);
+        let is_far = error.attempts()[0].phase == phase;
+        far += usize::from(is_far);
+        if is_far && error.elapsed() < LIMIT + LATE {
+            return (error, far..=tries);
         }
     }
-    panic!("more than {LATE:?} late, {TRIES} times in a row");
+    panic!("more than {LATE:?} late, {SHORT_TRIES} times in a row");
 }
 
 /// A failure that came sooner than this in one of several tries. A doubled wait would be doubled in every try.
@@ -60,10 +67,10 @@ fn holds(
     for (setting, reported) in [(own, phase), (TOTAL, Phase::Total)] {
         let world = supporting(http, setting);
         let before = arrived(&world);
-        let (error, tries) = in_time(|| world.send(request(&world)).expect_err("too late"));
+        let late = || world.send(request(&world)).expect_err("too late");
+        let (error, tries) = in_time(phase, late);
         assert_eq!(error.phase(), reported, "{error}");
         let attempt = &error.attempts()[0];
-        assert_eq!(attempt.phase, phase, "{error}");
         let ending = if reported == phase {
             Ending::Failed
         } else {
@@ -74,13 +81,9 @@ fn holds(
         // Over HTTP/2 the server otherwise learns only at the next request that the last one was given up.
         world.client.close_idle();
         // The server may take a moment to see the last one.
-        for _ in 0..500 {
-            if arrived(&world) - before == tries {
-                break;
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        assert_eq!(arrived(&world) - before, tries, "one attempt each: {error}");
+        until(|| arrived(&world) - before >= *tries.start());
+        let arrived = arrived(&world) - before;
+        assert!(tries.contains(&arrived), "{arrived} of {tries:?}: {error}");
     }
 }
 
@@ -113,7 +116,7 @@ fn a_wait_for_a_connection_ends_in_time_and_sends_nothing() {
         });
         let holder = world.run(world.client.open(world.request("/bytes/5000000")));
         let holder = holder.unwrap();
-        let (error, _) = in_time(|| {
+        let (error, _) = in_time(Phase::Queue, || {
             let mut request = world.request("/r/1");
             if own.is_none() {
                 request = request.timeout(LIMIT);
@@ -121,7 +124,6 @@ fn a_wait_for_a_connection_ends_in_time_and_sends_nothing() {
             world.send(request).unwrap_err()
         });
         assert_eq!((error.phase(), error.sent()), (reported, false), "{error}");
-        assert_eq!(error.attempts()[0].phase, Phase::Queue);
         drop(holder);
         assert_eq!(world.get("/r/1").status(), 200);
         assert_eq!(world.server.stop().items, 1, "nothing of those that waited");
@@ -140,9 +142,9 @@ fn connecting_ends_in_time() {
         (TOTAL, Phase::Total),
     ] {
         let world = World::with(setting);
-        let (error, _) = in_time(|| world.send(Request::get(&url).unwrap()).unwrap_err());
+        let late = || world.send(Request::get(&url).unwrap()).unwrap_err();
+        let (error, _) = in_time(Phase::Connect, late);
         assert_eq!((error.phase(), error.sent()), (reported, false), "{error}");
-        assert_eq!(error.attempts()[0].phase, Phase::Connect);
     }
 }
 
@@ -202,11 +204,9 @@ fn the_wait_for_more_of_a_body_ends_in_time() {
 #[test]
 fn a_body_that_drips_ends_with_the_total_in_time() {
     let world = World::with(TOTAL);
-    let (error, _) = in_time(|| world.send(world.request("/fault/drip")).unwrap_err());
-    assert_eq!(
-        (error.phase(), error.attempts()[0].phase),
-        (Phase::Total, Phase::Read)
-    );
+    let late = || world.send(world.request("/fault/drip")).unwrap_err();
+    let (error, _) = in_time(Phase::Read, late);
+    assert_eq!(error.phase(), Phase::Total);
 }
 
 /// Timers count milliseconds, so both may expire in one turn, and the limit of the phase is checked first.
@@ -235,14 +235,17 @@ fn when_the_total_and_a_phase_end_at_once_it_is_the_total_that_is_reported() {
 #[test]
 fn the_deadline_says_what_it_ended() {
     let peer = Peer::mute();
-    for (scheme, doing) in [
-        ("https", "agreeing on TLS"),
-        ("http", "waiting for the response"),
+    for (scheme, phase, doing) in [
+        ("https", Phase::Tls, "agreeing on TLS"),
+        ("http", Phase::FirstByte, "waiting for the response"),
     ] {
-        let world = World::with(|config| config.timeout = LIMIT);
-        let request = Request::get(&format!("{scheme}://{}/", peer.address())).unwrap();
-        let error = world.send(request).unwrap_err();
-        let sentence = format!("the deadline of {LIMIT:?} passed while {doing}");
+        let (limit, error) = with_growing(LIMIT, |limit| {
+            let world = World::with(|config| config.timeout = limit);
+            let request = Request::get(&format!("{scheme}://{}/", peer.address())).unwrap();
+            let error = world.send(request).unwrap_err();
+            (error.attempts().last()?.phase == phase).then_some((limit, error))
+        });
+        let sentence = format!("the deadline of {limit:?} passed while {doing}");
         assert_eq!(error.detail(), sentence, "{error}");
     }
 }
@@ -262,10 +265,15 @@ fn connecting_may_take_three_seconds_by_default() {
 
 #[test]
 fn one_lost_syn_is_survived() {
-    let lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], 0)));
-    let url = lost.url();
-    lost.recover_after(Duration::from_millis(400));
-    let response = World::new().send(Request::get(&url).unwrap()).unwrap();
+    // The second SYN leaves after a second, and the third too late: in one of several tries the address has recovered before
+    // the second.
+    let in_time = (0..TRIES).find_map(|_| {
+        let lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], 0)));
+        let request = Request::get(&lost.url()).unwrap();
+        lost.recover_when_reached_for();
+        World::new().send(request).ok()
+    });
+    let response = in_time.expect("a response");
     let connect = response.attempts()[0].connect_time.unwrap();
     assert_eq!((response.status(), response.attempts().len()), (204, 1));
     assert!(

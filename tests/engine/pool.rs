@@ -10,7 +10,7 @@ use hecaton::{Batch, Kind, Outcome, Phase, Request, Retry, Stats};
 use hecaton_e2e::peer::Requests;
 use hecaton_test_server::ClosedPort;
 
-use crate::World;
+use crate::{World, with_growing};
 
 /// The outcomes of as many requests at once.
 fn at_once(world: &World, count: usize, path: &str) -> Vec<Outcome> {
@@ -98,12 +98,18 @@ fn no_more_connections_stay_idle_than_allowed() {
 
 #[test]
 fn a_connection_that_is_too_old_is_not_used_again() {
-    let world = World::with(|config| config.max_age = Some(Duration::from_millis(1500)));
-    let reused = || world.get("/r/1").attempts()[0].reused;
-    assert!(!reused() && reused(), "while it is young it is used");
-    thread::sleep(Duration::from_millis(1600));
-    assert!(!reused(), "however short it was idle");
-    world.get("/delay/1600");
+    // While it is young it is used.
+    let (limit, world) = with_growing(Duration::from_millis(500), |limit| {
+        let world = World::with(|config| config.max_age = Some(limit));
+        assert!(!world.get("/r/1").attempts()[0].reused);
+        let reused = world.get("/r/1").attempts()[0].reused;
+        reused.then_some((limit, world))
+    });
+    let longer = limit + Duration::from_millis(100);
+    thread::sleep(longer);
+    let reused = world.get("/r/1").attempts()[0].reused;
+    assert!(!reused, "however short it was idle");
+    world.get(&format!("/delay/{}", longer.as_millis()));
     assert_eq!(world.client.idle_connections(), 0, "nor is it put away");
 }
 

@@ -1,7 +1,9 @@
 //! Retries are off by default, and all of them are listed. The server's log counts the same number.
 
 use std::io::Write;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use hecaton::{Batch, Config, Ending, Error, Kind, Phase, Proxy, Request, Retry};
@@ -148,25 +150,33 @@ fn a_phase_that_is_late_is_tried_again() {
     );
 }
 
-/// A server that is busy at first, sends a `Retry-After` of a second, and responds from then on.
-fn busy_server() -> Peer {
-    Peer::responding(|request| match request.number {
+/// A server that is busy at first, sends a `Retry-After` of a second, and responds to the next request when it is told to.
+fn busy_server() -> (Peer, Sender<()>) {
+    let (tell, told) = channel();
+    let told = Mutex::new(told);
+    let peer = Peer::responding(move |request| match request.number {
         0 => response_text(503, "retry-after: 1\r\nconnection: close\r\n", ""),
-        _ => response_text(200, "connection: close\r\n", ""),
-    })
+        _ => {
+            told.lock().unwrap().recv().unwrap();
+            response_text(200, "connection: close\r\n", "")
+        }
+    });
+    (peer, tell)
 }
 
 #[test]
 fn retry_after_delays_its_own_request_and_no_other() {
     let world = world(eager());
-    let busy = busy_server();
+    let (busy, tell) = busy_server();
     let mut batch = Batch::new(world.client.clone(), 2);
     batch.push("patient", Request::get(&busy.url("/")).unwrap());
     (0..20).for_each(|_| batch.push("other", world.request("/r/1")));
     let mut outcomes = Vec::new();
-    while !batch.is_empty() {
+    while outcomes.len() < 20 {
         world.run(batch.wait(&mut outcomes));
     }
+    tell.send(()).unwrap();
+    world.run(batch.wait(&mut outcomes));
     let (last, outcome) = outcomes.last().unwrap();
     let response = outcome.as_ref().unwrap();
     assert_eq!(

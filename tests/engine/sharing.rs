@@ -7,7 +7,7 @@ use hecaton::{Client, Config, Cookies, Kind, Phase};
 use crate::World;
 use crate::scripted::{Scripted, response_text};
 
-fn derived(client: &Client, change: impl FnOnce(&mut Config)) -> Client {
+pub fn derived(client: &Client, change: impl FnOnce(&mut Config)) -> Client {
     let mut config = client.config().clone();
     change(&mut config);
     client.with(&client.settings(config).unwrap(), None)

@@ -14,6 +14,7 @@ use rustls::HandshakeKind;
 use rustls::version::{TLS12, TLS13};
 
 use crate::tls_server::{Authority, Identity, Server, Session, keep_alive, read_head};
+use crate::until;
 
 pub const ANY: &[&rustls::SupportedProtocolVersion] = &[&TLS12, &TLS13];
 
@@ -283,8 +284,8 @@ fn a_connection_that_was_closed_or_spoiled_meanwhile_is_not_used_again() {
             let response = trusting.get(&server.url()).unwrap();
             assert_eq!(response.body().as_ref(), b"ok");
             assert_eq!(response.attempts().len(), 1, "noticed before it was used");
-            // Far longer than the server takes to close or spoil the connection.
-            thread::sleep(Duration::from_millis(400));
+            // Until the client has noticed that the server has closed or spoiled the connection.
+            until(|| trusting.client.idle_connections() == 0);
         }
         assert_eq!(server.seen().len(), 2);
     }
@@ -375,16 +376,17 @@ fn a_server_without_tls_has_an_error_of_its_own() {
         }
     });
     let url = format!("https://localhost:{}/", peer.port());
-    let trusting = Trusting::with(&Authority::new(), |config| {
-        config.tls_timeout = Some(Duration::from_millis(1500));
-    });
+    let trusting = Trusting::new(&Authority::new());
     trusting.refuses(&url, &["not TLS", "plain HTTP"]);
     let error = trusting.get(&url).unwrap_err();
     assert_eq!(
         (error.kind(), error.phase(), error.sent()),
         (Kind::Connect, Phase::Tls, false)
     );
-    let error = trusting.get(&url).unwrap_err();
+    let hasty = Trusting::with(&Authority::new(), |config| {
+        config.tls_timeout = Some(Duration::from_millis(1500));
+    });
+    let error = hasty.get(&url).unwrap_err();
     assert_eq!(
         (error.kind(), error.phase(), error.sent()),
         (Kind::Timeout, Phase::Tls, false)

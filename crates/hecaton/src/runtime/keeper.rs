@@ -206,7 +206,7 @@ mod tests {
     }
 
     fn wait_until(so: impl Fn() -> bool) {
-        for _ in 0..1000 {
+        for _ in 0..12_000 {
             if so() {
                 return;
             }
