@@ -118,19 +118,22 @@ class BatchPartsTest < ServerTest
 
   def test_a_flood_keeps_no_other_request_from_its_outcome_and_ends_with_its_time
     flood do |address, _sent|
-      done = []
-      requests = []
-      client(timeout: 4).batch(concurrency: 2) do |batch|
-        requests << batch.get(address).on_body { sleep 0.005 } # There is always a piece ready
-        5.times { |id|
-          requests << batch.get(url("/delay/50")).on_complete { |outcome|
-            done << [id, outcome.status, requests[0].outcome]
+      with_growing(2) do |limit|
+        done = []
+        requests = []
+        client(timeout: 60).batch(concurrency: 2) do |batch|
+          requests << batch.get(address, timeout: limit).on_body { sleep 0.005 } # There is always a piece ready
+          5.times { |id|
+            requests << batch.get(url("/delay/50")).on_complete { |outcome|
+              done << [id, outcome.status, requests[0].outcome]
+            }
           }
-        }
+        end
+        error = requests[0].outcome
+        assert_equal [Hecaton::TimeoutError, :total], [error.class, error.phase]
+        assert_equal (0..4).map { |id| [id, 200] }, done.map { |each| each.first(2) }
+        done.all? { |each| each.last.nil? }
       end
-      assert_equal (0..4).map { |id| [id, 200, nil] }, done
-      error = requests[0].outcome
-      assert_equal [Hecaton::TimeoutError, :total], [error.class, error.phase]
     end
   end
 
@@ -190,21 +193,28 @@ class BatchPartsTest < ServerTest
     client = client(timeout: 30)
     client.get(url("/r/1"))
     before = descriptors
-    [-> { sleep 20 }, -> { raise IOError }, -> { throw :out }, -> { Thread.current.kill }].each do |reader|
-      requests = []
-      Thread.new do
-        catch(:out) do
-          Timeout.timeout(0.5) do
-            client.batch(concurrency: 4) do |batch|
-              4.times { requests << batch.get(url("/bytes/3000000")).on_body { reader.call }.on_complete { flunk } }
-              requests << batch.get(url("/bytes/10")).on_body { flunk }
+    [-> { sleep }, -> { raise IOError }, -> { throw :out }, -> { Thread.current.kill }].each do |reader|
+      requests = with_growing(0.5) do |limit|
+        requests = []
+        called = false
+        Thread.new do
+          catch(:out) do
+            Timeout.timeout(limit) do
+              client.batch(concurrency: 4) do |batch|
+                4.times do
+                  requests << batch.get(url("/bytes/3000000"))
+                  requests.last.on_body { called = true and reader.call }.on_complete { flunk }
+                end
+                requests << batch.get(url("/bytes/10")).on_body { flunk }
+              end
             end
+            flunk
           end
-          flunk
-        end
-      rescue IOError, Timeout::Error
-        nil
-      end.join
+        rescue IOError, Timeout::Error
+          nil
+        end.join
+        requests if called
+      end
       assert_equal [[Hecaton::CancelledError, true]] * 4 + [[Hecaton::CancelledError, false]],
         requests.map { |request| [request.outcome.class, request.outcome.sent?] }
     end

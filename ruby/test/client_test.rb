@@ -126,7 +126,7 @@ class ClientTest < ServerTest
   def test_a_connection_closed_by_the_server_is_noticed_before_it_is_used
     client = client()
     first = client.get(url("/fault/idle-close"))
-    sleep 0.2
+    wait_until { client.idle_connections.zero? }
     second = client.get(url("/echo"))
     assert_equal 200, second.status
     refute_equal first.attempts.last.connection, second.attempts.last.connection

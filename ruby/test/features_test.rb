@@ -342,7 +342,7 @@ class FeaturesTest < ServerTest
     end
     assert_equal [Hecaton::Response, Hecaton::CancelledError, Hecaton::Response], reported
     thread = Thread.new { client.get("#{Silent.url}/") }
-    sleep 0.05
+    wait_until { client.stats[:in_use] == 1 }
     thread.kill.join
     assert_equal Hecaton::CancelledError, reported.last
   end

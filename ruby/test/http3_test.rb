@@ -50,8 +50,11 @@ class Http3Test < Minitest::Test
   def test_limits_and_errors_are_those_of_every_protocol
     serving do |url, ca|
       client = client(ca)
-      error = assert_raises(Hecaton::TimeoutError) { client.get("#{url}/delay/5000", timeout: 0.2) }
-      assert_predicate error, :sent?
+      # On a busy machine nothing may have been sent when a short time is over.
+      is_sent = [0.2, 2, 20].any? do |limit|
+        assert_raises(Hecaton::TimeoutError) { client.get("#{url}/fault/stall-head", timeout: limit) }.sent?
+      end
+      assert is_sent
       assert_equal 200, client.get("#{url}/r/1").status
     end
   end

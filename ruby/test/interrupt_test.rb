@@ -1,5 +1,6 @@
 # Thread#kill, Timeout.timeout, signals: they stop what runs at once, and nothing leaks.
 require "test_helper"
+require "scripted"
 require "timeout"
 
 class InterruptTest < ServerTest
@@ -58,13 +59,18 @@ class InterruptTest < ServerTest
   def test_a_trapped_signal_lets_the_request_continue
     trapped = 0
     previous = trap(:USR1) { trapped += 1 }
-    with_own_server do |server|
-      Thread.new { 5.times { sleep 0.02; Process.kill(:USR1, Process.pid) } }
-      response = client.get(url("/delay/300"))
+    # It responds when the signal was trapped.
+    play = lambda do |connection|
+      Listening.request(connection)
+      5.times { sleep 0.02; Process.kill(:USR1, Process.pid) }
+      wait_until { trapped.positive? }
+      connection.write(Scripted.response(200))
+    end
+    Peer.run(play) do |peer|
+      response = client.get(peer.url)
       assert_equal 200, response.status
       assert_operator trapped, :>, 0
-      assert_equal 1, response.attempts.size
-      assert_equal 1, server.ledger["connections"] - 1, "one is that of this request"
+      assert_equal [1, 1], [response.attempts.size, peer.connections]
     end
   ensure
     trap(:USR1, previous || "DEFAULT")

@@ -1,5 +1,6 @@
 # Limits on connections, seen from Ruby's threads.
 require "test_helper"
+require "scripted"
 
 class LimitTest < ServerTest
   def test_sixteen_threads_with_a_limit_of_four_never_open_a_fifth_connection
@@ -13,12 +14,16 @@ class LimitTest < ServerTest
 
   def test_the_wait_is_a_phase_of_its_own
     client = client(per_origin: 1, queue_timeout: 0.2)
-    holder = Thread.new { client.get(url("/delay/1000")).status }
-    wait_until { real_server.ledger["peak_in_flight"] >= 1 && holder.status == "sleep" }
-    error = error_of(Hecaton::TimeoutError) { sleep 0.1; client.get(url("/r/1")) }
-    assert_equal [:queue, false], [error.phase, error.sent?]
-    assert_equal 200, holder.value
-    assert_kind_of Float, client.get(url("/r/1")).timings.queue_time
+    release = Queue.new
+    Scripted.run("/held" => ->(_) { release.pop; Scripted.response(200) }, "/" => Scripted.response(200)) do |server|
+      holder = Thread.new { client.get("#{server.url}/held").status }
+      wait_until { client.stats[:in_use] == 1 }
+      error = error_of(Hecaton::TimeoutError) { client.get("#{server.url}/") }
+      assert_equal [:queue, false], [error.phase, error.sent?]
+      release << true
+      assert_equal 200, holder.value
+      assert_kind_of Float, client.get("#{server.url}/").timings.queue_time
+    end
   end
 
   def test_threads_killed_while_they_wait_lose_no_turn
@@ -48,10 +53,13 @@ class LimitTest < ServerTest
     few = client(max_idle: 1)
     few.batch(concurrency: 3) { |batch| 3.times { batch.get(url("/delay/50")) } }
     assert_equal 1, few.idle_connections
-    young = client(max_age: 1)
-    reused = Array.new(2) { young.get(url("/r/1")).attempts.last.reused? }
-    sleep 1.1
-    assert_equal [false, true, false], reused << young.get(url("/r/1")).attempts.last.reused?
+    reused = with_growing(1) do |age|
+      young = client(max_age: age)
+      seen = Array.new(2) { young.get(url("/r/1")).attempts.last.reused? }
+      sleep age + 0.1
+      seen << young.get(url("/r/1")).attempts.last.reused? if seen.last
+    end
+    assert_equal [false, true, false], reused
   end
 
   def test_stats_count_what_was_done

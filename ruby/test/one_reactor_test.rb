@@ -99,12 +99,17 @@ class OneReactorTest < ServerTest
 
   def test_connections_that_were_idle_for_too_long_are_closed_by_the_thread_that_slept
     said = run_program(<<~RUBY)
-      clients = [0.6, 60].map { |seconds| Hecaton::Client.new(timeout: 20, idle_timeout: seconds) }
-      clients.each { |client| client.get("#{url("/r/1")}") }
-      puts clients.map(&:idle_connections).inspect
-      puts wait_until { clients.map(&:idle_connections) == [0, 1] }
+      # On a busy machine the first may be closed before anybody looks, but not each time.
+      seen = [0.6, 6, 60].any? do |seconds|
+        clients = [seconds, 600].map { |each| Hecaton::Client.new(timeout: 20, idle_timeout: each) }
+        clients.each { |client| client.get("#{url("/r/1")}") }
+        before = clients.map(&:idle_connections)
+        wait_until { clients.map(&:idle_connections) == [0, 1] } or abort("it stays open")
+        before == [1, 1]
+      end
+      puts seen
     RUBY
-    assert_equal ["[1, 1]", "true"], said
+    assert_equal ["true"], said
   end
 
   def test_a_long_wait_wakes_no_other_thread
@@ -112,9 +117,9 @@ class OneReactorTest < ServerTest
       idle, waits = Array.new(2) { Hecaton::Client.new(timeout: 60) }
       idle.get("#{url("/r/1")}")
       waiting = Thread.new { waits.get("#{url("/delay/30000")}") }
-      sleep 0.5
       waits_only = ->(count) { File.read("/proc/self/task/\#{count}/comm").start_with?("hecaton-keeper") }
-      keeper = Dir.children("/proc/self/task").find(&waits_only)
+      keeper = nil
+      wait_until { waits.stats[:in_use] == 1 && (keeper = Dir.children("/proc/self/task").find(&waits_only)) }
       switched = -> { File.read("/proc/self/task/\#{keeper}/status")[/^voluntary_ctxt_switches:\\s+(\\d+)/, 1] }
       puts 20.times.any? { before = switched.(); sleep 0.5; before == switched.() }
       waiting.kill.join

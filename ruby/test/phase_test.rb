@@ -10,15 +10,15 @@ class PhaseTest < ServerTest
   # What is promised.
   LATE = 0.05
   # Others use the machine too, and may keep a process from its turn for longer: that is chance, and not so each time.
-  TRIES = 10
+  TRIES = 100
 
   def test_a_wait_for_a_connection_ends_in_time_and_sends_nothing
     own = TestServer.new
     { queue: { queue_timeout: LIMIT }, total: {} }.each do |reported, settings|
       client = client(per_origin: 1, **settings)
       client.get("#{own.url}/bytes/5000000") do
-        error, = in_time { client.get("#{own.url}/r/1", timeout: reported == :total ? LIMIT : 5) }
-        assert_equal [reported, :queue, false], [error.phase, error.attempts.last.phase, error.sent?]
+        error, = in_time(:queue) { client.get("#{own.url}/r/1", timeout: reported == :total ? LIMIT : 5) }
+        assert_equal [reported, false], [error.phase, error.sent?]
       end
     end
     assert_equal 0, own.ledger["items"]
@@ -29,8 +29,8 @@ class PhaseTest < ServerTest
   def test_connecting_ends_in_time
     lost do |address|
       { connect: { connect_timeout: LIMIT }, total: { timeout: LIMIT } }.each do |reported, settings|
-        error, = in_time { client(**settings).get(address) }
-        assert_equal [reported, :connect, false], [error.phase, error.attempts.last.phase, error.sent?]
+        error, = in_time(:connect) { client(**settings).get(address) }
+        assert_equal [reported, false], [error.phase, error.sent?]
       end
     end
   end
@@ -49,8 +49,8 @@ class PhaseTest < ServerTest
   def test_the_wait_for_more_of_a_body_ends_in_time = holds_at_the_origin(:read, "stall-body")
 
   def test_a_body_that_drips_ends_with_the_total_in_time
-    error, = in_time { client(timeout: LIMIT).get(url("/fault/drip")) }
-    assert_equal [:total, :read], [error.phase, error.attempts.last.phase]
+    error, = in_time(:read) { client(timeout: LIMIT).get(url("/fault/drip")) }
+    assert_equal :total, error.phase
   end
 
   # A resolver that takes its time, instead of the C library's.
@@ -66,7 +66,7 @@ class PhaseTest < ServerTest
     script = <<~RUBY
       require "hecaton"
       { resolve: { timeout: 5, resolve_timeout: #{LIMIT} }, total: { timeout: #{LIMIT} } }.each do |reported, settings|
-        ended = Array.new(#{TRIES}) do
+        ended = Array.new(20) do
           Hecaton::Client.new(proxy: false, **settings).get("http://slow.example/")
         rescue Hecaton::TimeoutError => error
           [error.phase, error.attempts.map(&:phase), error.sent?] == [reported, [:resolve], false] && error.elapsed
@@ -85,13 +85,18 @@ class PhaseTest < ServerTest
 
   private
 
-  # The failure that came in time, and how many tries that took. None is early, tried again, or twice as late.
-  def in_time(&block)
+  # The failure that came in time and in this phase. None is early, tried again, or twice as late. The Range ends with
+  # the number of tries, and begins with the number of those that got as far: on a busy machine some end before.
+  def in_time(phase, &block)
+    far = 0
     (1..TRIES).each do |tries|
       error = assert_raises(Hecaton::TimeoutError, &block)
       assert_equal 1, error.attempts.size
       assert_operator error.elapsed, :>=, LIMIT
-      return error, tries if error.elapsed < LIMIT + LATE
+      next unless error.attempts.last.phase == phase
+
+      far += 1
+      return error, far..tries if error.elapsed < LIMIT + LATE
     end
     flunk "more than #{LATE} s late, #{TRIES} times in a row"
   end
@@ -102,11 +107,11 @@ class PhaseTest < ServerTest
     { phase => { "#{phase}_timeout": LIMIT }, total: { timeout: LIMIT } }.each do |reported, settings|
       client = client(**settings)
       before = arrived.call
-      error, tries = in_time { client.post(address, **request) }
-      assert_equal [reported, phase, phase != :tls], [error.phase, error.attempts.last.phase, error.sent?]
+      error, tries = in_time(phase) { client.post(address, **request) }
+      assert_equal [reported, phase != :tls], [error.phase, error.sent?]
       assert_equal(reported == phase ? :failed : :unfinished, error.attempts.last.ending)
-      wait_until { arrived.call - before == tries } # It may take a moment to see the last one.
-      assert_equal tries, arrived.call - before, "one attempt each"
+      wait_until { arrived.call - before >= tries.begin } # It may take a moment to see the last one.
+      assert_includes tries, arrived.call - before, "one attempt each"
     end
   end
 

@@ -95,7 +95,7 @@ class StreamTest < ServerTest
       refute_empty first
       waiting = Thread.new { response.each_chunk {} }
       waiting.report_on_exception = false
-      sleep 0.2
+      wait_until { waiting.status == "sleep" }
       assert_match(/another thread/, error_of(ThreadError) { response.each_chunk {} }.message)
     end
     error = error_of(Hecaton::CancelledError) { waiting.value }

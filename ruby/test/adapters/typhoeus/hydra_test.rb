@@ -1,5 +1,6 @@
 # Many requests at once: order, limits, what ends a run early, and what the original gets wrong.
 require_relative "drop_in"
+require "scripted"
 require "timeout"
 
 class TyphoeusHydraTest < DropInTest
@@ -204,11 +205,19 @@ class TyphoeusHydraTest < DropInTest
   def test_pieces_are_handed_over_while_others_are_slow
     hydra = Typhoeus::Hydra.new
     order = []
-    hydra.queue(request("/delay/3000") { order << :slow })
-    pieces = request("/bytes/1000000") { order << :pieces }
-    pieces.on_body { nil }
-    hydra.queue(pieces)
-    hydra.run
+    held = lambda do |_|
+      wait_until { order.any? }
+      Scripted.response(200)
+    end
+    Scripted.run("/" => held) do |server|
+      slow = Typhoeus::Request.new("#{server.url}/", timeout: 100)
+      slow.on_complete { order << :slow }
+      hydra.queue(slow)
+      pieces = request("/bytes/1000000") { order << :pieces }
+      pieces.on_body { nil }
+      hydra.queue(pieces)
+      hydra.run
+    end
     assert_equal %i[pieces slow], order
   end
 
@@ -241,9 +250,18 @@ class TyphoeusHydraTest < DropInTest
      { http_version: :httpv1_1 }].each do |options|
       hydra = Typhoeus::Hydra.new(max_concurrency: 5)
       order = []
-      hydra.queue(request("/delay/1500") { order << :slow })
-      20.times { hydra.queue(request("/r/1", **options) { order << :quick }) }
-      hydra.run
+      # It responds when all others have ended.
+      held = lambda do |_|
+        wait_until { order.size == 20 }
+        Scripted.response(200)
+      end
+      Scripted.run("/" => held) do |server|
+        slow = Typhoeus::Request.new("#{server.url}/", timeout: 100)
+        slow.on_complete { order << :slow }
+        hydra.queue(slow)
+        20.times { hydra.queue(request("/r/1", **options) { order << :quick }) }
+        hydra.run
+      end
       assert_equal [:quick] * 20 + [:slow], order, options
     end
   end

@@ -98,12 +98,12 @@ class TyphoeusParityTest < Minitest::Test
       end },
     "failures" => %q{
       %w[reset close truncate truncate-chunked garbage stall-head].each do |fault|
-        response = Typhoeus.get("#{url}/fault/#{fault}", timeout: 1)
+        response = Typhoeus.get("#{url}/fault/#{fault}", timeout: fault == "stall-head" ? 1 : 20)
         p [fault, response.return_code, response.return_message, response.success?, response.timed_out?]
       end
       ["http://127.0.0.1:1/", "http://nosuch.invalid/", "http://", "foo://x/", "http://a b/", "http://127.0.0.1:99999/"]
         .each do |bad|
-        response = Typhoeus.get(bad, timeout: 2)
+        response = Typhoeus.get(bad, timeout: 20)
         p [bad, response.return_code, response.code, response.effective_url,
           response.headers, response.body, response.success?, response.status_message]
       end
