@@ -69,9 +69,9 @@ fn stalls_last_until_the_client_goes() {
 #[test]
 fn drip_sends_a_byte_each_tenth_of_a_second() {
     let server = server();
+    let start = Instant::now();
     let mut client = request(&server, "drip");
     client.head();
-    let start = Instant::now();
     assert_eq!(client.exactly(18), b"1\r\nx\r\n".repeat(3));
     assert!(
         start.elapsed() >= Duration::from_millis(150),
