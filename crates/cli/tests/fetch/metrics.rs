@@ -71,7 +71,8 @@ fn a_scraper_sees_how_far_a_run_is_and_a_log_has_lines_of_json() {
     // Once a line of the log says that all inputs but one are done, the metrics say so too.
     let line = lines.find_map(|line| {
         let line: serde_json::Value = serde_json::from_str(&line).ok()?;
-        (line["records"] == 41).then_some(line)
+        let is_waiting = line["records"] == 41 && line["in_flight"] == 1;
+        is_waiting.then_some(line)
     });
     let line = line.unwrap();
     for (key, value) in [

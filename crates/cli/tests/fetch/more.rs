@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::scripted_server::{Scripted, response};
-use crate::support::{Ending, World, count, end_of, ending, hecaton};
+use crate::scripted_server::{Holding, Scripted, response};
+use crate::support::{Ending, World, count, end_of, ending, hecaton, until};
 
 fn add(world: &World, lists: &[&Path]) -> Command {
     let mut command = hecaton(&["fetch", "add"]);
@@ -95,19 +95,18 @@ fn a_list_that_changed_otherwise_is_refused() {
 
 #[test]
 fn a_job_that_was_killed_takes_what_its_list_got_meanwhile() {
-    let world = World::new();
-    let base = world.server.base_url().to_owned();
+    let (world, server) = (World::new(), Holding::after(60));
     let lines = |count: u64| {
-        (0..count)
-            .map(|id| format!("{base}/delay/20?{id}"))
-            .collect::<Vec<_>>()
+        let lines = (0..count).map(|id| server.url(&format!("/{id}")));
+        lines.collect::<Vec<_>>()
     };
     let list = world.write("urls.txt", lines(200).into_iter());
     let child = world.fetch(&list, &["-c", "4"]).spawn().unwrap();
-    world.wait_for(60);
+    until(|| server.count() > 60);
     refused_while_running(&world, &list);
     kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
     end_of(child);
+    server.go_on();
     world.write("urls.txt", lines(230).into_iter());
     world.run(&list, &["-c", "4"]);
     let records = world.records();

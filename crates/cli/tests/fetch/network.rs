@@ -54,7 +54,7 @@ fn an_address_at_which_clouds_tell_secrets_is_not_connected_to() {
     let world = World::new();
     let url = "http://169.254.169.254/latest/meta-data".to_owned();
     let list = world.write("urls.txt", std::iter::once(url));
-    world.run_to(3, &list, &["--retries", "0", "--timeout", "1s"]);
+    world.run_to(3, &list, &["--retries", "0", "--timeout", "60s"]);
     let records = world.records();
     let message = records[&0]["error"]["message"].as_str().expect("a message");
     assert!(

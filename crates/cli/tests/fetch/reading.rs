@@ -8,7 +8,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::support::{World, end_of, ending, files, hecaton};
+use crate::scripted_server::Holding;
+use crate::support::{World, end_of, ending, files, hecaton, until};
 
 /// The rows of a table of CSV, without its line of names.
 fn rows(text: &str) -> usize {
@@ -143,13 +144,11 @@ fn a_build_without_parquet_says_how_to_get_it() {
 
 #[test]
 fn records_are_shown_once_each_while_the_job_runs() {
-    let world = World::new();
-    let base = world.server.base_url().to_owned();
-    let list = world.write("urls.txt", (0..600).map(|n| format!("{base}/delay/5?{n}")));
+    let (world, server) = (World::new(), Holding::after(300));
+    let list = world.write("urls.txt", (0..600).map(|n| server.url(&format!("/{n}"))));
     let parts = ["-c", "6", "--per-host", "6", "--part-size", "100"];
     let mut child = world.fetch(&list, &parts).spawn().unwrap();
-    world.wait_for(20);
-    let mut looks = 0;
+    until(|| server.count() > 300);
     while child.try_wait().unwrap().is_none() {
         let shown = ending(hecaton(&["fetch", "show"]).arg(world.out()));
         assert_eq!(shown.status, Some(0), "{}", shown.stderr);
@@ -159,9 +158,9 @@ fn records_are_shown_once_each_while_the_job_runs() {
         });
         let distinct: BTreeSet<u64> = numbers.collect();
         assert_eq!(distinct.len(), shown.stdout.lines().count());
-        looks += 1;
+        // Not before somebody has looked.
+        server.go_on();
     }
-    assert!(looks > 0, "it was over before anybody looked");
     assert_eq!(end_of(child).status, Some(0));
 }
 

@@ -4,6 +4,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::io::{BufRead, BufReader};
 
+use crate::scripted_server::Holding;
 use crate::support::{World, count, end_of, ending, hecaton, until};
 
 #[test]
@@ -241,12 +242,11 @@ fn a_job_file_does_what_the_command_line_said_and_holds_no_secret() {
 
 #[test]
 fn status_shows_how_far_it_is_while_it_runs_and_after() {
-    let world = World::new();
-    let base = world.server.base_url().to_owned();
-    let list = world.write("urls.txt", (0..100).map(|n| format!("{base}/delay/60?{n}")));
+    let (world, server) = (World::new(), Holding::after(60));
+    let list = world.write("urls.txt", (0..100).map(|n| server.url(&format!("/{n}"))));
     let status = || ending(hecaton(&["fetch", "status"]).arg(world.out())).stdout;
     let child = world.fetch(&list, &["-c", "2"]).spawn().unwrap();
-    world.wait_for(60);
+    until(|| server.count() > 60);
     let during = status();
     assert!(
         during.contains("of 100 done") && during.contains("works on it"),
@@ -255,6 +255,7 @@ fn status_shows_how_far_it_is_while_it_runs_and_after() {
     let second = ending(&mut world.fetch(&list, &[]));
     assert_eq!(second.status, Some(1));
     assert!(second.stderr.contains("works on"), "{}", second.stderr);
+    server.go_on();
     assert_eq!(end_of(child).status, Some(0));
     let after = status();
     assert!(

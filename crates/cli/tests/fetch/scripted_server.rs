@@ -1,5 +1,9 @@
 //! A server that answers each URL as a script says, and knows when which request came.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use hecaton_e2e::peer::{self, Peer};
 
 pub use hecaton_e2e::peer::Reply as Sent;
@@ -52,6 +56,50 @@ impl Scripted {
     /// How often a path was requested.
     pub fn count(&self, path: &str) -> usize {
         self.came().iter().filter(|came| came.path == path).count()
+    }
+}
+
+/// A server whose responses are good, and which holds them back after some until it is told to go on: whoever fetches from
+/// it is not done before.
+pub struct Holding {
+    server: Scripted,
+    most: Arc<AtomicUsize>,
+}
+
+impl Holding {
+    /// One that gives so many responses at first.
+    pub fn after(responses: usize) -> Holding {
+        let most = Arc::new(AtomicUsize::new(responses));
+        let (given, limit) = (AtomicUsize::new(0), most.clone());
+        let server = Scripted::start(move |_, _| {
+            let number = given.fetch_add(1, Ordering::SeqCst);
+            while number >= limit.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            good()
+        });
+        Holding { server, most }
+    }
+
+    /// The URL of a path.
+    pub fn url(&self, path: &str) -> String {
+        self.server.url(path)
+    }
+
+    /// The number of requests that came.
+    pub fn count(&self) -> usize {
+        self.server.came().len()
+    }
+
+    /// Gives all responses from now on.
+    pub fn go_on(&self) {
+        self.most.store(usize::MAX, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        self.go_on();
     }
 }
 

@@ -236,20 +236,18 @@ fn the_bandwidth_of_one_host_holds_up_no_other() {
 
 #[test]
 fn the_pauses_of_a_limit_are_not_slowness_of_the_server() {
-    let world = World::new();
     let server = Scripted::start(|_, _| response(200, "", &"x".repeat(3_000_000)));
-    let list = world.write("urls.txt", std::iter::once(server.url("/")));
-    // The limit has the body take five seconds, in which it is slower than the least speed; the server is slower only on a machine that stands still.
-    let limits = [
-        "--max-bandwidth",
-        "600k",
-        "--min-speed",
-        "700k/3s",
-        "--retries",
-        "0",
-    ];
-    world.run_to(0, &list, &[&limits[..], &["--keep-body", "files"]].concat());
-    assert_eq!(world.records()[&0]["bytes"], 3_000_000);
+    // The limit has the body take five seconds, in which it is slower than the least speed. The server is slower only on a
+    // machine that stands still, which is not so each time.
+    let limits = ["--max-bandwidth", "600k", "--min-speed", "2900k/3s"];
+    let arguments = ["--retries", "0", "--keep-body", "files"];
+    let is_quick = |_| {
+        let world = World::new();
+        let list = world.write("urls.txt", std::iter::once(server.url("/")));
+        let ended = ending(&mut world.fetch(&list, &[&limits[..], &arguments].concat()));
+        ended.status == Some(0) && world.records()[&0]["bytes"] == 3_000_000
+    };
+    assert!((0..5).any(is_quick), "slower each time");
 }
 
 #[test]

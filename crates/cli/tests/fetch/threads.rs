@@ -39,8 +39,8 @@ fn a_hosts_limit_and_that_of_the_job_hold_over_all_threads() {
             &[&THREADS[..], &limit, &["--part-size", "100"]].concat(),
         );
         let child = { child }.spawn().unwrap();
-        world.wait_for(200);
-        assert!(threads_of(child.id()) > 1, "one thread proves nothing");
+        // One thread proves nothing.
+        until(|| threads_of(child.id()) > 1);
         let ended = end_of(child);
         assert_eq!(ended.status, Some(0), "{}", ended.stderr);
         assert_eq!(count(&world.records(), "response"), 1500);
@@ -131,7 +131,8 @@ fn ctrl_c_ends_all_threads_and_records_what_is_in_flight() {
     let arguments = [&THREADS[..], &["-c", "24", "--part-size", "300"]].concat();
     let child = world.fetch(&list, &arguments).spawn().unwrap();
     world.wait_for(300);
-    assert!(threads_of(child.id()) > 1, "one thread proves nothing");
+    // One thread proves nothing.
+    until(|| threads_of(child.id()) > 1);
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
     let ended = end_of(child);
     assert_eq!(ended.status, Some(130), "{}", ended.stderr);

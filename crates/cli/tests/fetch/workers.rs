@@ -86,7 +86,11 @@ fn two_workers_at_once_end_in_one_result() {
     plan(&world, &list, &["-c", "5"]);
     let first = part(&world, 0).spawn().unwrap();
     world.wait_for(30);
+    // It must not be done before the second has begun.
+    kill(Pid::from_raw(first.id() as i32), Signal::SIGSTOP).unwrap();
     let second = part(&world, 0).spawn().unwrap();
+    until(|| world.out().join("parts/000000/attempt-2").exists());
+    kill(Pid::from_raw(first.id() as i32), Signal::SIGCONT).unwrap();
     let second = end_of(second);
     assert_eq!(second.status, Some(0), "{}", second.stderr);
     // It waits for whoever took its part, so that a scheduler that started a copy of a task sees no failure.
