@@ -366,8 +366,9 @@ fn a_service_that_stalls_shows_at_a_rate_and_not_in_the_closed_loop() {
         let long = latencies.filter(|pair| pair[0].as_u64() >= Some(500_000));
         long.map(|pair| pair[1].as_u64().unwrap()).sum()
     };
-    let closed = long("");
-    assert!((1..=IN_FLIGHT).contains(&closed), "{closed}");
+    // More if the machine stands still too, which is not so each time.
+    let mut closed = (0..5).map(|_| long(""));
+    assert!(closed.any(|closed| (1..=IN_FLIGHT).contains(&closed)));
     // 100 a second: those due in the first half of the second wait for more than half a second.
     let at_a_rate = long(" --rate 100");
     assert!(at_a_rate >= 45, "{at_a_rate}");

@@ -103,7 +103,9 @@ fn an_interrupted_sweep_keeps_its_rounds() {
             "{form:?}"
         );
     }
-    assert!(drivers.iter().all(|pid| is_gone(pid)));
+    wait_until("the end of the drivers", || {
+        drivers.iter().all(|pid| is_gone(pid))
+    });
 }
 
 #[test]
