@@ -40,13 +40,12 @@ impl Packer {
     /// # Errors
     /// When zstd has no memory.
     pub fn pack(&mut self, content: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
-        let before = out.len();
-        let most = zstd_safe::compress_bound(content.len());
-        out.resize(before + most, 0);
-        let written = self.context.compress2(&mut out[before..], content);
-        let written = written.map_err(zstd_error)?;
-        out.truncate(before + written);
-        Ok(())
+        out.reserve(zstd_safe::compress_bound(content.len()));
+        let before = out.len() as u64;
+        let mut end = io::Cursor::new(out);
+        end.set_position(before);
+        let written = self.context.compress2(&mut end, content);
+        written.map(drop).map_err(zstd_error)
     }
 }
 
@@ -129,9 +128,9 @@ impl Unpacker {
         if length > LARGEST {
             return Err(bad());
         }
-        out.resize(length, 0);
-        let written = self.context.decompress(&mut out[..], frame);
-        match written {
+        out.clear();
+        out.reserve(length);
+        match self.context.decompress(out, frame) {
             Ok(written) if written == length => Ok(()),
             _ => Err(bad()),
         }
