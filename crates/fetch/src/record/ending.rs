@@ -95,10 +95,7 @@ impl Ending<'_> {
 
 /// All values of a header in one text: a list with commas (RFC 9110 §5.2), but each cookie on a line of its own.
 pub fn header<'a>(response: &'a Response, name: &str) -> Option<Cow<'a, str>> {
-    let values = response.headers();
-    let mut values = values
-        .filter(|(known, _)| known.eq_ignore_ascii_case(name))
-        .map(|(_, value)| String::from_utf8_lossy(value));
+    let mut values = response.header_values(name).map(String::from_utf8_lossy);
     let mut all = values.next()?;
     let separator = match name.eq_ignore_ascii_case("set-cookie") {
         true => "\n",

@@ -87,11 +87,9 @@ impl Paging {
         pending: &Pending,
         pages: &mut Pages,
     ) -> std::result::Result<Option<Way>, Unfetched> {
-        let links = response.headers();
-        let links = links.filter(|(name, _)| name.eq_ignore_ascii_case("link"));
         let content_type = response.header("content-type");
         let content_type = content_type.and_then(|value| std::str::from_utf8(value).ok());
-        let links = links.map(|(_, value)| value);
+        let links = response.header_values("link");
         let Some(found) = self.next.find(response.body(), content_type, links)? else {
             return Ok(None);
         };

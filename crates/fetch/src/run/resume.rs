@@ -95,17 +95,13 @@ fn continues(response: &Response, known: &Representation, length: u64) -> Beginn
 }
 
 /// The value of a header that occurs exactly once, as text.
-fn only<'a>(response: &'a Response, name: &str) -> Option<&'a str> {
-    only_of(response.headers(), name)
+pub(super) fn only<'a>(response: &'a Response, name: &str) -> Option<&'a str> {
+    only_of(response.header_values(name))
 }
 
-/// The same of any header fields.
-pub(super) fn only_of<'a>(
-    fields: impl Iterator<Item = (&'a str, &'a [u8])>,
-    name: &str,
-) -> Option<&'a str> {
-    let mut values = fields.filter(|(known, _)| known.eq_ignore_ascii_case(name));
-    let (_, value) = values.next()?;
+/// The same of the values of any header.
+pub(super) fn only_of<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Option<&'a str> {
+    let value = values.next()?;
     match values.next() {
         None => std::str::from_utf8(value).ok().map(str::trim),
         Some(_) => None,
@@ -114,8 +110,7 @@ pub(super) fn only_of<'a>(
 
 fn is_coded(response: &Response) -> bool {
     let is_coding = |value: &[u8]| !value.trim_ascii().eq_ignore_ascii_case(b"identity");
-    let mut headers = response.headers();
-    headers.any(|(name, value)| name.eq_ignore_ascii_case("content-encoding") && is_coding(value))
+    response.header_values("content-encoding").any(is_coding)
 }
 
 fn strong(etag: &str) -> Option<&str> {

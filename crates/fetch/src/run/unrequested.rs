@@ -48,7 +48,8 @@ pub fn unrequested<'a>(
 
 /// Says that a body is a part, unless that is the whole.
 fn part<'a>(fields: impl Iterator<Item = (&'a str, &'a [u8])>) -> Option<String> {
-    let named = only_of(fields, "content-range").unwrap_or_default();
+    let named = fields.filter(|(name, _)| name.eq_ignore_ascii_case("content-range"));
+    let named = only_of(named.map(|(_, value)| value)).unwrap_or_default();
     let is_whole = range(named).is_some_and(|(first, last, total)| {
         first == 0 && last.checked_add(1).is_some_and(|end| Some(end) == total)
     });

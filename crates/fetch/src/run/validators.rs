@@ -2,7 +2,7 @@
 
 use hecaton::Response;
 
-use super::resume::only_of;
+use super::resume::only;
 use crate::record::Validators;
 use crate::request::Rendered;
 
@@ -11,7 +11,6 @@ pub fn validators(rendered: &Rendered<'_>, response: &Response) -> Option<Valida
     if response.status() != 200 || !matches!(&*rendered.method, "GET" | "HEAD") {
         return None;
     }
-    let only = |name: &str| only_of(response.headers(), name);
     let is_tag = |tag: &&str| {
         let tag = tag.strip_prefix("W/").unwrap_or(tag);
         let inner = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
@@ -21,8 +20,9 @@ pub fn validators(rendered: &Rendered<'_>, response: &Response) -> Option<Valida
                 .all(|byte| byte.is_ascii_graphic() && byte != b'"')
         })
     };
-    let etag = only("etag").filter(is_tag).map(str::to_owned);
-    let modified = only("last-modified").filter(|date| httpdate::parse_http_date(date).is_ok());
+    let etag = only(response, "etag").filter(is_tag).map(str::to_owned);
+    let modified = only(response, "last-modified");
+    let modified = modified.filter(|date| httpdate::parse_http_date(date).is_ok());
     let modified = modified.map(str::to_owned);
     (etag.is_some() || modified.is_some()).then_some(Validators { etag, modified })
 }

@@ -35,6 +35,11 @@ impl Response {
         Fields(&self.fields).get(name)
     }
 
+    /// The values of a header in order, one for each field of that name; the name in any case.
+    pub fn header_values(&self, name: &str) -> impl Iterator<Item = &[u8]> {
+        Fields(&self.fields).all(name)
+    }
+
     /// The value of the first `Content-Type`.
     pub fn content_type(&self) -> Option<&[u8]> {
         Fields(&self.fields).content_type()
