@@ -15,7 +15,7 @@ use super::cell::{Cell, Kind};
 use super::columns::Columns;
 use super::ending::Ending;
 use super::outcome::Outcome;
-use super::write::{Line, columns, headers, json};
+use super::write::{Line, headers, json, object, value};
 
 /// A field of a record.
 pub struct Field {
@@ -23,20 +23,8 @@ pub struct Field {
     pub key: &'static str,
     /// Its meaning, for the documentation.
     pub about: &'static [&'static str],
-    /// How it is written.
-    pub written: Written,
     /// The values in it that have a name of their own.
     pub names: &'static [Name],
-}
-
-/// How a field is written.
-pub enum Written {
-    /// As the value of its only name.
-    Value,
-    /// As an object with a key for each of its names.
-    Object,
-    /// By a function.
-    By(fn(&Ending<'_>, &mut Line<'_>)),
 }
 
 /// A value with a name.
@@ -108,75 +96,82 @@ macro_rules! fields {
         pub static FIELDS: &[Field] = &[$(Field {
             key: stringify!($key),
             about: &[$($about),+],
-            written: $written,
             names: &[$($name),*],
         }),*];
+
+        /// Writes each field. A loop over `FIELDS` would call two functions a field, of which the compiler knows nothing.
+        pub(super) fn write_all(out: &mut Vec<u8>, ending: &Ending<'_>) {
+            $({
+                let write: fn(&mut Line<'_>, &[Name], &Ending<'_>) = $written;
+                write(&mut Line { out, key: stringify!($key) }, const { &[$($name),*] }, ending);
+            })*
+        }
     };
 }
 
 fields! {
     /// The number of the input, from 0 over the whole job.
-    n: u64 = Written::Value,
+    n: u64 = value,
         [name("n", Integer, |it| it.n.into(), |it| it.number.into())];
     /// How it ended: `response`, `unchanged`, `onward`, `error`, `skipped`, `unreached`, `unknown` or `invalid`. After
     /// `unchanged`, a response of an earlier round still holds. `onward` is a redirect that is still to be followed.
     /// `unreached` means that the host had no good answer for too long, or that its robots.txt could not be had. After
     /// `unknown`, a POST or PATCH may or may not have arrived, or its result is not good. `skipped` and `invalid` have a
     /// `why`.
-    outcome: Outcome = Written::Value,
+    outcome: Outcome = value,
         [name("outcome", Choice, |it| it.outcome.name().into(), |it| it.outcome.name().into())];
     /// Whether there is a response that passes the check.
-    ok: bool = Written::Value,
+    ok: bool = value,
         [name("ok", Bool, |it| it.ok.into(), |it| it.ok.into())];
     /// Whether the record of another page of the input follows.
-    more: Option<bool> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+    more: Option<bool> [default, skip_serializing_if = "Option::is_none"] = value,
         [name("more", Bool, |it| it.more.into(), |it| it.more.then_some(true).into()).used(Used::IfThere)];
     /// The line of the input, from 1 in its file.
-    line: u64 = Written::Value,
+    line: u64 = value,
         [name("line", Integer, |it| it.line.into(), |it| it.line.into())];
     /// The columns of the input, unless it was only a URL.
-    columns: Columns [default, skip_serializing_if = "Columns::is_empty"] = Written::By(columns), [];
+    columns: Columns [default, skip_serializing_if = "Columns::is_empty"] = |line, _, it| json(line, it.columns), [];
     /// The method of the request.
-    method: String [default, skip_serializing_if = "String::is_empty"] = Written::Value,
+    method: String [default, skip_serializing_if = "String::is_empty"] = value,
         [name("method", Text, |it| (&*it.method).into(), |it| it.method.into())];
     /// The URL of the request.
-    url: String [default, skip_serializing_if = "String::is_empty"] = Written::Value,
+    url: String [default, skip_serializing_if = "String::is_empty"] = value,
         [name("url", Text, |it| (&*it.url).into(), |it| it.url.into())];
     /// Where a redirect or a next page led: the URL of the final response, or the URL that was not fetched.
-    location: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+    location: Option<String> [default, skip_serializing_if = "Option::is_none"] = value,
         [name("location", Text, |it| it.location.as_deref().into(), |it| it.location.into())];
     /// The number of the page, from 1, if the job follows pages.
-    page: Option<u32> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+    page: Option<u32> [default, skip_serializing_if = "Option::is_none"] = value,
         [name("page", Integer, |it| it.page.map(u64::from).into(), |it| it.page.map(u64::from).into()).used(Used::IfThere)];
     /// Where the redirects lead next, while they wait for a round of their own; or the next page.
     onward: Option<Way> [default, skip_serializing_if = "Option::is_none"] =
-        Written::By(|it, line| json(line, it.onward)), [];
+        |line, _, it| json(line, it.onward), [];
     /// The status of the response, or of the redirect after which nothing more was sent.
-    status: Option<u16> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+    status: Option<u16> [default, skip_serializing_if = "Option::is_none"] = value,
         [name("status", Integer, |it| it.status.map(u64::from).into(), |it| it.response.map(hecaton::Response::status).or(it.redirect).map(u64::from).into())];
     /// The headers of the response that `--keep-header` names, in lower case; all values of each, with commas between
     /// them.
-    headers: BTreeMap<String, String> [default, skip_serializing_if = "BTreeMap::is_empty"] = Written::By(headers), [];
+    headers: BTreeMap<String, String> [default, skip_serializing_if = "BTreeMap::is_empty"] = headers, [];
     /// The failure: `kind`, `phase` and `message`.
-    error: Option<Failure> [default, skip_serializing_if = "Option::is_none"] = Written::Object, [
+    error: Option<Failure> [default, skip_serializing_if = "Option::is_none"] = object, [
         name("error", Text, |it| it.error.as_ref().map(|it| &*it.kind).into(), |it| it.failure.as_ref().map(|it| it.kind).into()).inside("kind"),
         name("phase", Text, |it| it.error.as_ref().and_then(|it| it.phase.as_deref()).into(), |it| it.failure.as_ref().map(|it| it.phase).into()),
         name("message", Text, |it| it.error.as_ref().map(|it| &*it.message).into(), |it| it.failure.as_ref().map(|it| &*it.message).into()),
     ];
     /// Why it was skipped, is unknown, has no further page, or is not good although its status is.
-    why: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+    why: Option<String> [default, skip_serializing_if = "Option::is_none"] = value,
         [name("why", Text, |it| it.why.as_deref().into(), |it| it.why.as_deref().into())];
     /// Whether any byte of the request was sent, where that is in question.
-    sent: Option<bool> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+    sent: Option<bool> [default, skip_serializing_if = "Option::is_none"] = value,
         [name("sent", Bool, |it| it.sent.into(), |it| it.sent.into())];
     /// How often it was tried.
-    attempts: u32 [default] = Written::Value,
+    attempts: u32 [default] = value,
         [name("attempts", Integer, |it| u64::from(it.attempts).into(), |it| u64::from(it.attempts).into())];
     /// When it began, as RFC 3339 has it.
-    at: String [default, skip_serializing_if = "String::is_empty"] = Written::Value,
+    at: String [default, skip_serializing_if = "String::is_empty"] = value,
         [name("at", Time, |it| (&*it.at).into(), |it| it.at.into())];
     /// Milliseconds of each phase; a phase that did not happen is missing.
-    ms: Elapsed [default, skip_serializing_if = "Elapsed::is_nothing"] = Written::Object, [
+    ms: Elapsed [default, skip_serializing_if = "Elapsed::is_nothing"] = object, [
         name("ms", Number, |it| time(it.ms.total), |it| it.took.map_or(Cell::Nothing, milliseconds)).inside("total"),
         name("ms.resolve", Number, |it| time(it.ms.resolve), |it| phase(it, |it| it.resolve_time)).inside("resolve"),
         name("ms.connect", Number, |it| time(it.ms.connect), |it| phase(it, |it| it.connect_time)).inside("connect"),
@@ -185,19 +180,19 @@ fields! {
         name("ms.read", Number, |it| time(it.ms.read), |it| phase(it, |it| it.read_time)).inside("read"),
     ];
     /// The length of the body.
-    bytes: Option<u64> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+    bytes: Option<u64> [default, skip_serializing_if = "Option::is_none"] = value,
         [name("bytes", Integer, |it| it.bytes.into(), |it| it.bytes.into())];
     /// `blake3:` and the digest of the body in hexadecimal digits.
-    hash: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+    hash: Option<String> [default, skip_serializing_if = "Option::is_none"] = value,
         [name("hash", Text, |it| it.hash.as_deref().into(), |it| it.hash()).used(Used::IfThere)];
     /// The SHA-256 of the body in hexadecimal digits, with `--sha256` or `--verify`.
-    sha256: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+    sha256: Option<String> [default, skip_serializing_if = "Option::is_none"] = value,
         [name("sha256", Text, |it| it.sha256.as_deref().into(), |it| it.sha256.as_deref().into()).used(Used::IfThere)];
     /// The MD5 of the body in hexadecimal digits, with `--md5` or `--verify`.
-    md5: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+    md5: Option<String> [default, skip_serializing_if = "Option::is_none"] = value,
         [name("md5", Text, |it| it.md5.as_deref().into(), |it| it.md5.as_deref().into()).used(Used::IfThere)];
     /// The body, or where it is.
-    body: Option<Body> [default, skip_serializing_if = "Option::is_none"] = Written::By(|it, line| json(line, it.body.as_ref())), [
+    body: Option<Body> [default, skip_serializing_if = "Option::is_none"] = |line, _, it| json(line, it.body.as_ref()), [
         body("body", |it| match &it.body {
             Some(Body::Text { text, .. }) => (&**text).into(),
             _ => Cell::Nothing,
@@ -218,10 +213,10 @@ fields! {
     ];
     /// The validators of this version of the response, `etag` and `modified`: `again --if-changed` sends it.
     validators: Option<Validators> [default, skip_serializing_if = "Option::is_none"] =
-        Written::By(|it, line| json(line, it.validators.as_ref())), [];
+        |line, _, it| json(line, it.validators.as_ref()), [];
     /// The values that were taken from the body, by name.
     taken: serde_json::Map<String, serde_json::Value> [default, skip_serializing_if = "serde_json::Map::is_empty"] =
-        Written::By(|it, line| json(line, Some(&it.taken).filter(|it| !it.is_empty()))), [];
+        |line, _, it| json(line, Some(&it.taken).filter(|it| !it.is_empty())), [];
 }
 
 /// The validators of a response.

@@ -14,7 +14,7 @@ pub use self::cell::{Cell, Kind, of_json};
 pub use self::columns::{Columns, URL};
 pub use self::ending::{Ending, Failed, header};
 pub use self::fields::{
-    Body, Elapsed, FIELDS, Failure, Field, Name, Record, Used, Validators, Way, Written, names,
+    Body, Elapsed, FIELDS, Failure, Field, Name, Record, Used, Validators, Way, names,
 };
 pub use self::outcome::Outcome;
 pub use self::write::write;

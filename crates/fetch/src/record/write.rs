@@ -5,28 +5,18 @@ use serde::Serialize;
 
 use super::cell::Cell;
 use super::ending::{Ending, header};
-use super::fields::{FIELDS, Name, Written};
+use super::fields::{Name, write_all};
 
 /// A line that is being written, at one of its fields.
 pub struct Line<'a> {
-    out: &'a mut Vec<u8>,
-    key: &'static str,
+    pub(super) out: &'a mut Vec<u8>,
+    pub(super) key: &'static str,
 }
 
 /// Appends the line of a record.
 pub fn write(out: &mut Vec<u8>, ending: &Ending<'_>) {
     let begin = out.len();
-    for field in FIELDS {
-        let mut line = Line {
-            out,
-            key: field.key,
-        };
-        match field.written {
-            Written::Value => line.value(field.names, ending),
-            Written::Object => line.object(field.names, ending),
-            Written::By(write) => write(ending, &mut line),
-        }
-    }
+    write_all(out, ending);
     // Every field begins with a comma.
     match out.get_mut(begin) {
         Some(first) => *first = b'{',
@@ -35,60 +25,43 @@ pub fn write(out: &mut Vec<u8>, ending: &Ending<'_>) {
     out.extend_from_slice(b"}\n");
 }
 
-impl Line<'_> {
-    fn value(&mut self, names: &[Name], ending: &Ending<'_>) {
-        for name in names {
-            match (name.now)(ending) {
-                Cell::Nothing => {}
-                cell => {
-                    key(self.out, b',', self.key);
-                    value(self.out, &cell);
-                }
+/// The value of the only name of a field, if there is one.
+#[inline]
+pub(super) fn value(line: &mut Line<'_>, names: &[Name], ending: &Ending<'_>) {
+    for name in names {
+        match (name.now)(ending) {
+            Cell::Nothing => {}
+            value => {
+                key(line.out, b',', line.key);
+                cell(line.out, &value);
             }
-        }
-    }
-
-    fn object(&mut self, names: &[Name], ending: &Ending<'_>) {
-        let mut before = None;
-        for name in names {
-            let cell = (name.now)(ending);
-            if cell == Cell::Nothing {
-                continue;
-            }
-            if before.is_none() {
-                key(self.out, b',', self.key);
-            }
-            key(self.out, before.unwrap_or(b'{'), name.inside);
-            value(self.out, &cell);
-            before = Some(b',');
-        }
-        if before.is_some() {
-            self.out.push(b'}');
         }
     }
 }
 
-/// The columns of the input.
-pub(super) fn columns(ending: &Ending<'_>, line: &mut Line<'_>) {
-    json(line, ending.columns);
+/// An object of the values of a field.
+pub(super) fn object(line: &mut Line<'_>, names: &[Name], ending: &Ending<'_>) {
+    let values = names.iter().map(|name| (name.inside, (name.now)(ending)));
+    members(line, values);
 }
 
 /// The headers that are recorded and present.
-pub(super) fn headers(ending: &Ending<'_>, line: &mut Line<'_>) {
-    let Some(response) = ending.response else {
-        return;
-    };
-    let names = ending.headers.iter();
-    let found = names.filter_map(|name| Some((name, header(response, name)?)));
+pub(super) fn headers(line: &mut Line<'_>, _: &[Name], ending: &Ending<'_>) {
+    if let Some(response) = ending.response {
+        let value = |name| header(response, name).map_or(Cell::Nothing, Cell::Text);
+        let values = ending.headers.iter().map(|name| (&**name, value(name)));
+        members(line, values);
+    }
+}
+
+fn members<'a>(line: &mut Line<'_>, values: impl Iterator<Item = (&'a str, Cell<'a>)>) {
     let mut before = None;
-    for (name, value) in found {
+    for (name, value) in values.filter(|(_, value)| !matches!(value, Cell::Nothing)) {
         if before.is_none() {
             key(line.out, b',', line.key);
         }
-        line.out.push(before.unwrap_or(b'{'));
-        text(line.out, name);
-        line.out.push(b':');
-        text(line.out, &value);
+        key(line.out, before.unwrap_or(b'{'), name);
+        cell(line.out, &value);
         before = Some(b',');
     }
     if before.is_some() {
@@ -112,7 +85,7 @@ fn key(out: &mut Vec<u8>, before: u8, name: &str) {
     out.extend_from_slice(b"\":");
 }
 
-fn value(out: &mut Vec<u8>, cell: &Cell<'_>) {
+fn cell(out: &mut Vec<u8>, cell: &Cell<'_>) {
     match cell {
         Cell::Nothing => out.extend_from_slice(b"null"),
         Cell::Bool(true) => out.extend_from_slice(b"true"),
@@ -142,8 +115,9 @@ fn decimals(out: &mut Vec<u8>, number: f64) {
 
 /// A text, of which most need no escapes.
 fn text(out: &mut Vec<u8>, value: &str) {
-    let is_plain = |byte: &u8| *byte >= 0x20 && *byte != b'"' && *byte != b'\\';
-    if value.as_bytes().iter().all(is_plain) {
+    let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+    // All bytes, because many are looked at at once if none ends the search.
+    if value.bytes().fold(true, |all, byte| all & is_plain(byte)) {
         out.push(b'"');
         out.extend_from_slice(value.as_bytes());
         out.push(b'"');
