@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io;
 
 use roaring::RoaringTreemap;
+use serde::{Deserialize, de::Error as _};
 
 use crate::error::{Error, Result};
 use crate::plan::{Folder, Plan};
@@ -131,13 +132,14 @@ pub fn each_record<E: From<Error>>(
     each_line(folder, &mut |line| visitor(record(line)?))
 }
 
-/// A line as a record.
+/// A line as a record, or as some of its fields.
 ///
 /// # Errors
 /// When it is none.
-pub fn record(line: &[u8]) -> Result<Record> {
-    let read = serde_json::from_slice(line);
-    read.map_err(|error| {
+pub fn record<'a, R: Deserialize<'a>>(line: &'a [u8]) -> Result<R> {
+    // All of it at once is quicker than each of its texts.
+    let text = std::str::from_utf8(line).map_err(serde_json::Error::custom);
+    text.and_then(serde_json::from_str).map_err(|error| {
         Error::failed(format!(
             "the results hold a line that is not a record ({error}): they were written by another program, or by another version of this one"
         ))

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::lines::each_record;
+use super::lines::{each_line, record};
 use super::page::{ReportData, html};
 use crate::error::Result;
 use crate::plan::{Folder, Plan, write_whole};
@@ -13,8 +13,8 @@ use crate::plan::{Folder, Plan, write_whole};
 /// When the folder holds no job, or it cannot be written.
 pub fn report(folder: &Folder) -> Result<PathBuf> {
     let mut tally = ReportData::default();
-    each_record(folder, &mut |record| {
-        tally.add(&record);
+    each_line(folder, &mut |line| {
+        tally.add(&record(line)?);
         Result::Ok(true)
     })?;
     // A round has the plan of its whole job, and requests only some of it again.

@@ -1,11 +1,14 @@
 //! Records added up in flat memory.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+
+use serde::Deserialize;
 
 use super::histogram::Histogram;
 use super::timeline::{Moment, Timeline};
 use crate::host::Host;
-use crate::record::{Elapsed, Outcome, Record};
+use crate::record::{Elapsed, Failure, Outcome};
 
 /// Most hosts that are listed by name.
 const MOST_HOSTS: usize = 20_000;
@@ -15,6 +18,25 @@ const MOST_FAILURES: usize = 200;
 
 /// Most examples of a failure.
 const MOST_EXAMPLES: usize = 3;
+
+/// The fields of a record that a report shows. To read the others of each record would take half of its time.
+#[derive(Debug, Default, Deserialize)]
+pub struct Reported<'a> {
+    pub n: u64,
+    pub line: u64,
+    pub outcome: Outcome,
+    pub ok: bool,
+    #[serde(borrow, default)]
+    pub url: Cow<'a, str>,
+    pub status: Option<u16>,
+    pub error: Option<Failure>,
+    pub why: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub at: Cow<'a, str>,
+    #[serde(default)]
+    pub ms: Elapsed,
+    pub bytes: Option<u64>,
+}
 
 /// The class of an outcome in charts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +65,7 @@ impl Part {
         ][self as usize]
     }
 
-    fn of(record: &Record) -> Part {
+    fn of(record: &Reported<'_>) -> Part {
         match record.outcome {
             Outcome::Response | Outcome::Unchanged if record.ok => Part::Good,
             // The server has replaced the file since.
@@ -125,7 +147,7 @@ pub(super) struct Example {
 
 impl ReportData {
     /// Adds one record.
-    pub fn add(&mut self, record: &Record) {
+    pub fn add(&mut self, record: &Reported<'_>) {
         let part = Part::of(record);
         self.parts[part as usize] += 1;
         *self.outcomes.entry(record.outcome).or_default() += 1;
@@ -143,7 +165,7 @@ impl ReportData {
         self.add_failure(record, part);
     }
 
-    fn add_to_host(&mut self, record: &Record, part: Part) {
+    fn add_to_host(&mut self, record: &Reported<'_>, part: Part) {
         let Ok(host) = Host::of(&record.url) else {
             return;
         };
@@ -160,7 +182,7 @@ impl ReportData {
         }
     }
 
-    fn add_failure(&mut self, record: &Record, part: Part) {
+    fn add_failure(&mut self, record: &Reported<'_>, part: Part) {
         let sort = match part {
             Part::Good => return,
             Part::Bad => format!("status {}, not good", record.status.unwrap_or_default()),
@@ -215,7 +237,7 @@ impl ReportData {
 }
 
 /// The error in a few words.
-fn sort(record: &Record) -> String {
+fn sort(record: &Reported<'_>) -> String {
     let outcome = record.outcome.name();
     let words = match (&record.error, &record.why) {
         (Some(error), _) => match &error.phase {

@@ -1,7 +1,8 @@
 //! Pages of honest and of hostile records.
 
+use super::tally::Reported;
 use super::*;
-use crate::record::{Elapsed, Failure, Record};
+use crate::record::{Elapsed, Failure};
 
 /// A job on some hosts, of which some fail.
 fn job(inputs: u64) -> ReportData {
@@ -12,7 +13,7 @@ fn job(inputs: u64) -> ReportData {
     tally
 }
 
-fn record(n: u64) -> Record {
+fn record(n: u64) -> Reported<'static> {
     let at = format!(
         "2026-11-22T08:{:02}:{:02}.{:03}Z",
         n / 6000 % 60,
@@ -20,15 +21,14 @@ fn record(n: u64) -> Record {
         n * 7 % 1000
     );
     let wait = 20.0 + (n * 37 % 90) as f64;
-    let mut record = Record {
+    let mut record = Reported {
         n,
         line: n + 1,
-        method: "GET".to_owned(),
-        url: format!("https://shop{}.example/p/{n}", n % 7 * (n % 3)),
+        url: format!("https://shop{}.example/p/{n}", n % 7 * (n % 3)).into(),
         outcome: Outcome::Response,
         ok: true,
         status: Some(200),
-        at,
+        at: at.into(),
         ms: Elapsed {
             resolve: if n.is_multiple_of(50) { 3.0 } else { 0.0 },
             connect: if n.is_multiple_of(50) { 12.0 } else { 0.0 },
@@ -38,7 +38,7 @@ fn record(n: u64) -> Record {
             ..Elapsed::default()
         },
         bytes: Some(1234),
-        ..Record::default()
+        ..Reported::default()
     };
     match n % 40 {
         3 => (record.ok, record.status) = (false, Some(404)),
@@ -52,7 +52,7 @@ fn record(n: u64) -> Record {
         }
         9 => {
             (record.ok, record.status, record.outcome, record.why) =
-                (false, None, Outcome::Skipped, Some("duplicate".to_owned()))
+                (false, None, Outcome::Skipped, Some("duplicate".into()))
         }
         _ => {}
     }
@@ -118,7 +118,7 @@ fn a_page_of_nothing_is_a_page() {
         "{page}"
     );
     let mut tally = ReportData::default();
-    tally.add(&Record::default());
+    tally.add(&Reported::default());
     assert!(html(&tally, 0, "out").contains("<b>1</b> invalid"));
 }
 
@@ -126,8 +126,8 @@ fn a_page_of_nothing_is_a_page() {
 fn hostile_records_stay_text_and_few() {
     let mut tally = ReportData::default();
     for n in 0..30_000_u32 {
-        tally.add(&Record {
-            url: format!("http://h{n}.example/<script>alert(1)</script>\u{202e}"),
+        tally.add(&Reported {
+            url: format!("http://h{n}.example/<script>alert(1)</script>\u{202e}").into(),
             outcome: Outcome::Error,
             error: Some(Failure {
                 kind: format!("</summary><img src=x onerror=alert({n})>"),
@@ -135,16 +135,16 @@ fn hostile_records_stay_text_and_few() {
                 message: "<b>\0".to_owned() + &"x".repeat(10_000),
             }),
             at: if n % 2 == 0 {
-                "0001-01-01T00:00:00Z".to_owned()
+                "0001-01-01T00:00:00Z".into()
             } else {
-                format!("{:04}-01-01T00:00:00Z", 1971 + n % 8000)
+                format!("{:04}-01-01T00:00:00Z", 1971 + n % 8000).into()
             },
             ms: Elapsed {
                 total: if n % 3 == 0 { f64::NAN } else { 1e308 },
                 ..Elapsed::default()
             },
             bytes: Some(u64::MAX),
-            ..Record::default()
+            ..Reported::default()
         });
     }
     let page = html(&tally, 0, "<script>");
