@@ -33,9 +33,9 @@ pub fn plain_host(url: &str) -> Option<&str> {
 
 /// Whether a name in lower case is its own canonical form: no address, no punycode, no empty label.
 fn is_canonical(name: &str) -> bool {
-    let last = name.rsplit('.').next().unwrap_or_default();
     let bytes = name.as_bytes();
-    last.starts_with(|c: char| c.is_ascii_lowercase())
+    let last = bytes.iter().rev().take_while(|byte| **byte != b'.');
+    last.last().is_some_and(u8::is_ascii_lowercase)
         && !bytes.windows(4).any(|four| four == b"xn--")
         && bytes.first() != Some(&b'.')
         && !bytes.windows(2).any(|two| two == b"..")

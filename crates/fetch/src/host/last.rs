@@ -38,7 +38,8 @@ impl LastHost {
 
 /// Scheme, user, host and port; empty if only the URL parser can tell them.
 fn start(url: &str) -> &str {
-    let Some(at) = url.find("://") else {
+    let colon = url.bytes().position(|byte| byte == b':');
+    let Some(at) = colon.filter(|at| url[*at..].starts_with("://")) else {
         return "";
     };
     let rest = &url.as_bytes()[at + 3..];

@@ -37,14 +37,14 @@ fn canonical(url: &str) -> Cow<'_, str> {
 
 /// Whether a URL is plainly its own canonical form, as most are: to read each takes longer than all else.
 fn is_canonical(url: &str) -> bool {
-    let (Some(host), Some((_, rest))) = (plain_host(url), url.split_once("://")) else {
+    let (Some(host), Some((_, rest))) = (plain_host(url), url.split_once(':')) else {
         return false;
     };
-    let path = &rest[host.len()..];
+    let path = &rest["//".len() + host.len()..];
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_~?=&+,;:@%".contains(&byte);
     let is_path = path.bytes().all(|byte| is_plain(byte) || byte == b'.');
     // A dot may be a segment that stands for another path.
-    is_path && path.starts_with('/') && !path.contains("/.")
+    is_path && path.starts_with('/') && !path.as_bytes().windows(2).any(|two| two == b"/.")
 }
 
 /// The digest of a URL: URLs that are one request have one.
