@@ -1,7 +1,7 @@
 //! Bodies that arrive in pieces: small ones stay in memory, and large ones grow on the disk. They are resumed after a
 //! cut if `run/resume.rs` allows it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -38,7 +38,7 @@ pub(super) struct Bodies {
     /// The most bytes of all bodies in memory.
     most_in_memory: usize,
     in_memory: usize,
-    open: HashMap<u32, Receiving>,
+    open: BTreeMap<u32, Receiving>,
     /// Requests whose body is read from the disk before they are sent.
     preparing: VecDeque<(u32, Request)>,
 }
@@ -72,7 +72,7 @@ impl Bodies {
             least: job.network.min_speed,
             most_in_memory: job.network.max_buffered / threads,
             in_memory: 0,
-            open: HashMap::new(),
+            open: BTreeMap::new(),
             preparing: VecDeque::new(),
         }
     }

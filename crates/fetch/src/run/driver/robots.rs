@@ -1,6 +1,6 @@
 //! Requests for robots.txt: sent, read up to the limit, and applied.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hecaton::{InParts, Outcome, Part, Request, grown};
@@ -22,7 +22,7 @@ const REDIRECTS: RedirectLimits = RedirectLimits {
 
 /// The files that are being read, by their slots.
 #[derive(Default)]
-pub(super) struct RobotsFiles(HashMap<u32, Vec<u8>>);
+pub(super) struct RobotsFiles(BTreeMap<u32, Vec<u8>>);
 
 impl RobotsFiles {
     /// Sends one.
