@@ -326,7 +326,9 @@ impl Keeper {
         let bytes = arrived.length(response);
         let digested = self.digested(response, &arrived).clone();
         let [sha256, md5] = self.checksums.recorded(&digested);
-        let (ok, mut taken) = self.judged(request, response, bytes);
+        let mut ending = of_response(request, response);
+        ending.bytes = Some(bytes);
+        let (ok, mut taken) = self.judged(planned, response, &ending);
         let may_differ = response.status() >= 300 && rendered.method != "HEAD";
         let why = match ok && may_differ {
             // Those below were compared as they came, and requested again.
@@ -341,7 +343,6 @@ impl Keeper {
         Ok(Ending {
             ok: Some(ok),
             headers: &self.headers,
-            bytes: Some(bytes),
             digest: digested.blake3,
             sha256,
             md5,
@@ -349,27 +350,23 @@ impl Keeper {
             validators: validators(rendered, response),
             taken: taken.values,
             why: why.map(Cow::Owned),
-            ..of_response(request, response)
+            ..ending
         })
     }
 
     /// Whether a response is good, with the values that are taken from it, and why it is not.
-    fn judged(&self, request: &TriedRequest<'_>, response: &Response, bytes: u64) -> (bool, Taken) {
+    fn judged(&self, planned: &Planned, response: &Response, ending: &Ending<'_>) -> (bool, Taken) {
         let mut taken = match self.takes.is_empty() {
             true => Taken::default(),
             false => take_all(&self.takes, response.body(), content_type(response)),
         };
         let facts = ResponseFacts {
-            planned: request.planned,
-            ending: &Ending {
-                bytes: Some(bytes),
-                ..of_response(request, response)
-            },
+            planned,
+            ending,
             response,
             taken: &taken.values,
         };
-        let why = taken.why.clone();
-        let (ok, why) = self.judge(&facts, request.rendered.method != "HEAD", why);
+        let (ok, why) = self.judge(&facts, ending.method != "HEAD", taken.why.clone());
         taken.why = why;
         (ok, taken)
     }
