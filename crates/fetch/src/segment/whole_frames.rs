@@ -130,7 +130,8 @@ pub fn is_followed(line: &[u8]) -> bool {
 fn head_and_rest(line: &[u8]) -> Option<(u64, Outcome, bool, &[u8])> {
     let rest = line.strip_prefix(b"{\"n\":")?;
     let end = rest.iter().position(|byte| !byte.is_ascii_digit())?;
-    let number = std::str::from_utf8(&rest[..end]).ok()?.parse().ok()?;
+    let add = |sum: u64, digit: &u8| sum.checked_mul(10)?.checked_add(u64::from(digit - b'0'));
+    let number = rest[..end].iter().try_fold(0, add).filter(|_| end > 0)?;
     let rest = rest[end..].strip_prefix(b",\"outcome\":\"")?;
     let is_named = |outcome: &Outcome| rest.starts_with(outcome.name().as_bytes());
     let outcome = Outcome::ALL.into_iter().find(is_named)?;
