@@ -1,5 +1,5 @@
-//! What follows an attempt: how it counts for its host, and what becomes of its request ([`fate`]) with the tries and
-//! the time that are left for it ([`Then::within`]). `tests` has both as tables.
+//! The fate of an attempt: how it counts for its host, and whether its request is sent again. [`fate`] decides it, and
+//! then [`Then::within`] by the tries and the time that are left. `tests` has both as tables.
 //!
 //! - A whole answer to the URL says that its host is up: also a 404 or a 500.
 //! - Without an answer, the host may be down: no connection, no response, or a body that was cut. 502, 503, 504 and

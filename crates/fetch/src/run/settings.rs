@@ -106,8 +106,8 @@ fn config(job: &Job) -> Result<Config> {
     config.max_buffered = Some(network.max_buffered.max(largest));
     config.decode = network.decode;
     config.resolve = addresses(network)?;
-    // A request is sent again only after it has waited for its host's limits. But the engine itself re-sends one that
-    // its server certainly did not process: after a GOAWAY, a refused stream, or an idle connection that was closed.
+    // A request must wait for its host's limits before it is sent again. The engine still re-sends a request that its
+    // server certainly did not process: after a GOAWAY, a refused stream, or the close of an idle connection.
     config.reconnect = false;
     if let Some(agent) = &network.user_agent {
         config.user_agent = agent.clone();

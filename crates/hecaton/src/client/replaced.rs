@@ -1,5 +1,5 @@
-//! Responses that the program does not get, because another attempt replaces them or their redirect is refused: the rest
-//! of their bodies, and the program that observes them.
+//! Responses that are not the outcome: another attempt replaces them, or their redirect is refused. The rest of their
+//! bodies is passed over, or read for the program that observes them.
 //!
 //! They are observed here, and not when they come, because the program may read the body of its response in pieces.
 

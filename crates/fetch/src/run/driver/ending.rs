@@ -102,7 +102,7 @@ impl Driver<'_> {
         }
     }
 
-    /// How an attempt with this outcome ended, and what its body is good for.
+    /// How an attempt with this outcome ended, and the use of its body.
     fn examined(
         &self,
         flight: &Flight,

@@ -13,7 +13,8 @@ use crate::run::part::OpenPart;
 use crate::run::resume::{Beginning, Requested, classify};
 use crate::sink::{Partial, Representation};
 
-/// Most bytes of a body that stay in memory. A longer body goes to the disk, or one that finds no room.
+/// Most bytes of a body that stay in memory. A longer body goes to the disk, and any body
+/// does when all together leave no room.
 const IN_MEMORY: usize = 1 << 20;
 
 /// A body that arrives.

@@ -23,7 +23,7 @@ use crate::segment::Pages;
 use crate::sink::Sink;
 use crate::take::{Alone, LARGE};
 
-/// What the body of an outcome is good for.
+/// The use of an outcome's body.
 pub(super) enum BodyUse {
     /// It is kept as the job says; without a response there is none.
     Kept(Arrived),
