@@ -1,5 +1,6 @@
 # fork, Thread#kill and Timeout in the drop-in.
 require_relative "drop_in"
+require "scripted"
 require "timeout"
 
 class TyphoeusProcessTest < DropInTest
@@ -55,11 +56,16 @@ class TyphoeusProcessTest < DropInTest
   end
 
   def test_a_fork_while_another_thread_runs_the_hydra
-    with_real_server("--delay", "500ms") do |real_server|
+    has_forked = false
+    held = lambda do |_|
+      wait_until { has_forked }
+      Scripted.response(200)
+    end
+    Scripted.run("/" => held) do |server|
       hydra = Typhoeus::Hydra.new
       codes = []
-      3.times do |index|
-        request = Typhoeus::Request.new("#{real_server.url}/r/#{index}", timeout: 20)
+      3.times do
+        request = Typhoeus::Request.new("#{server.url}/", timeout: 60)
         request.on_complete { |response| codes << response.return_code }
         hydra.queue(request)
       end
@@ -69,6 +75,7 @@ class TyphoeusProcessTest < DropInTest
         2.times { hydra.run }
         codes
       end
+      has_forked = true
       runner.join
       assert_equal [[:aborted_by_callback] * 3, [:ok] * 3], [ended, codes]
     end
@@ -166,7 +173,7 @@ class TyphoeusProcessTest < DropInTest
   end
 
   def test_timeout_leaves_at_once_and_a_further_run_resumes
-    with_real_server("--delay", "500ms") do |real_server|
+    with_real_server("--delay", "3s") do |real_server|
       hydra = Typhoeus::Hydra.new
       codes = []
       [{}, {}, { connecttimeout: 5 }].each_with_index do |options, index|
