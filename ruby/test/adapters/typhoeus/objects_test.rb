@@ -92,6 +92,8 @@ class TyphoeusObjectsTest < DropInTest
         p Typhoeus.get("#{url}/r/1", proxy: url, proxyport: value).code
       }
       p Typhoeus.get("http://127.0.0.1:1/r/1", port: port).code },
+    "a proxy that makes no tunnel" => %q{
+      p Typhoeus.get("https://127.0.0.1:1/", proxy: lengths, timeout: 20).return_code },
     "a subclass has another URL" => %q{
       klass = Class.new(Typhoeus::Request) { def base_url = "#{super}/echo" }
       [{}, { headers: { "A" => "b" } }, { method: :post, body: "b" }].each do |options|

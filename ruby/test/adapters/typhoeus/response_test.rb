@@ -32,7 +32,7 @@ class TyphoeusResponseTest < DropInTest
     ["TLSError", :tls, nil] => :ssl_connect_error,
     ["TLSError", :connect, :certificate_expired] => :ssl_connect_error, # That of a proxy.
     ["ConnectError", :tls, nil] => :ssl_connect_error,
-    ["ConnectError", :connect, :proxy_refused] => :couldnt_connect,
+    ["ConnectError", :connect, :proxy_refused] => :recv_error,
     ["ProtocolError", :send, :connection_closed] => :send_error,
     ["ProtocolError", :first_byte, :connection_closed] => :got_nothing,
     ["ProtocolError", :first_byte, :response_malformed] => :unsupported_protocol,

@@ -99,7 +99,7 @@ module Hecaton::Typhoeus
       case outcome
       when Hecaton::TimeoutError then :operation_timedout
       when Hecaton::ResolveError then resolve(outcome)
-      when Hecaton::ConnectError then outcome.phase == :tls ? :ssl_connect_error : :couldnt_connect
+      when Hecaton::ConnectError then connect(outcome)
       when Hecaton::TLSError then tls(outcome)
       when Hecaton::ProtocolError then protocol(outcome)
       when Hecaton::BodyError then body(outcome)
@@ -122,6 +122,12 @@ module Hecaton::Typhoeus
       name = error.message[/\Acannot resolve ([^\s:]+): /, 1] or return :couldnt_resolve_host
 
       error.url.to_s.match?(%r{://#{Regexp.escape(name)}(?![^:/])}i) ? :couldnt_resolve_host : :couldnt_resolve_proxy
+    end
+
+    private_class_method def connect(error)
+      return :recv_error if error.reason == :proxy_refused # libcurl could not receive what it waited for.
+
+      error.phase == :tls ? :ssl_connect_error : :couldnt_connect
     end
 
     # That of a proxy is refused in the phase :connect.
