@@ -25,27 +25,12 @@ pub(crate) struct Ledger {
     present: OpenInterval,
     /// While a round is open: the time between rounds, to be continued.
     between: Option<OpenInterval>,
-    /// Intervals that are over.
-    past: Tally,
-    past_distinct: u64,
-    rounds: u64,
+    /// Intervals that are over, and what is counted of the whole time only.
+    past: Summary,
+    /// What became of requests after their interval was over; also how late all responses of such intervals were.
+    late: Tally,
     in_flight: u64,
-    peak_in_flight: u64,
-    connections_open: u64,
-    peak_connections: u64,
-    tls: Handshakes,
-    http2_connections: u64,
-    http2_unprocessed: u64,
-    http3_connections: u64,
-    http3_unprocessed: u64,
     started: Instant,
-}
-
-#[derive(Default)]
-struct Handshakes {
-    done: u64,
-    resumed: u64,
-    failed: u64,
 }
 
 struct OpenInterval {
@@ -124,18 +109,9 @@ impl Ledger {
         Ledger {
             present: OpenInterval::new(0, Ids::new(0, 0), false, None),
             between: None,
-            past: Tally::default(),
-            past_distinct: 0,
-            rounds: 0,
+            past: Summary::default(),
+            late: Tally::default(),
             in_flight: 0,
-            peak_in_flight: 0,
-            connections_open: 0,
-            peak_connections: 0,
-            tls: Handshakes::default(),
-            http2_connections: 0,
-            http2_unprocessed: 0,
-            http3_connections: 0,
-            http3_unprocessed: 0,
             started: Instant::now(),
         }
     }
@@ -147,12 +123,12 @@ impl Ledger {
             (Some(between), true) => between,
             _ => &mut self.present,
         };
-        interval.tally.connections_opened += 1;
+        interval.tally.seen.connections_opened += 1;
         if self.present.named {
             self.present.tally.opens();
         }
-        self.connections_open += 1;
-        self.peak_connections = self.peak_connections.max(self.connections_open);
+        self.past.connections_open += 1;
+        self.past.peak_connections = self.past.peak_connections.max(self.past.connections_open);
         ConnectionEntry {
             number,
             since: self.present.number,
@@ -161,7 +137,7 @@ impl Ledger {
     }
 
     pub(crate) fn disconnected(&mut self, entry: &ConnectionEntry) {
-        self.connections_open -= 1;
+        self.past.connections_open -= 1;
         self.uses(entry);
         if self.between.is_some() && entry.round == self.present.number {
             self.present.tally.connections_open -= 1;
@@ -178,37 +154,37 @@ impl Ledger {
 
     /// A TLS handshake is complete.
     pub(crate) fn shook_hands(&mut self, resumed: bool) {
-        self.tls.done += 1;
-        self.tls.resumed += u64::from(resumed);
-        self.present.tally.tls_handshakes += 1;
-        self.present.tally.tls_resumed += u64::from(resumed);
+        self.past.tls_handshakes += 1;
+        self.past.tls_resumed += u64::from(resumed);
+        self.present.tally.seen.tls_handshakes += 1;
+        self.present.tally.seen.tls_resumed += u64::from(resumed);
     }
 
     /// A TLS handshake has failed.
     pub(crate) fn shook_no_hands(&mut self) {
-        self.tls.failed += 1;
+        self.past.tls_failed += 1;
     }
 
     /// A connection uses HTTP/2.
     pub(crate) fn http2(&mut self) {
-        self.http2_connections += 1;
+        self.past.http2_connections += 1;
     }
 
     /// A stream of HTTP/2 came that is not processed.
     pub(crate) fn unprocessed(&mut self) {
-        self.http2_unprocessed += 1;
+        self.past.http2_unprocessed += 1;
     }
 
     /// A connection uses HTTP/3.
     #[cfg(feature = "http3")]
     pub(crate) fn http3(&mut self) {
-        self.http3_connections += 1;
+        self.past.http3_connections += 1;
     }
 
     /// A stream of HTTP/3 came that is not processed.
     #[cfg(feature = "http3")]
     pub(crate) fn http3_unprocessed(&mut self) {
-        self.http3_unprocessed += 1;
+        self.past.http3_unprocessed += 1;
     }
 
     /// A request has been read, as far as its head.
@@ -218,21 +194,21 @@ impl Ledger {
         self.uses(entry);
         let interval = match (&mut self.between, stray) {
             (Some(between), true) => {
-                self.present.tally.stray += 1;
+                self.present.tally.seen.stray += 1;
                 between
             }
             _ => &mut self.present,
         };
         let receipt = interval.arrived(entry, &arrival, in_round && !stray);
         self.in_flight += 1;
-        self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
+        self.past.peak_in_flight = self.past.peak_in_flight.max(self.in_flight);
         Receipt { stray, ..receipt }
     }
 
     /// The response of a request has been written whole.
     pub(crate) fn responded(&mut self, receipt: Receipt, now: Instant) {
         let tally = self.leave(receipt);
-        tally.requests += 1;
+        tally.seen.requests += 1;
         tally.items += u64::from(receipt.item);
         tally.last_written = Some(now);
         if let Some(planned) = receipt.planned {
@@ -245,30 +221,30 @@ impl Ledger {
         let tally = self.tally_of(receipt);
         let held = now.saturating_duration_since(receipt.read);
         if receipt.belongs && !held.is_zero() {
-            tally.held.record(held);
-            tally.held_ns += held.as_nanos() as u64;
+            tally.seen.held.record(held);
+            tally.seen.held_ns += held.as_nanos() as u64;
         }
         if let Some(due) = receipt.due {
-            tally.punctuality.released(due, now);
+            tally.seen.released(due, now);
         }
     }
 
     /// Bytes of the body of a request's response were written.
     pub(crate) fn wrote_body_of(&mut self, receipt: Receipt, bytes: usize) {
-        self.tally_of(receipt).body_bytes_out += bytes as u64;
+        self.tally_of(receipt).seen.body_bytes_out += bytes as u64;
     }
 
     /// The response of a request is a 503 on purpose: its check value is in no body.
     pub(crate) fn turned_away(&mut self, receipt: Receipt, check_value: u32) {
         if receipt.belongs && !receipt.repeated && receipt.interval == self.present.number {
             self.present.ids.forgive(check_value);
-            self.present.tally.turned_away += 1;
+            self.present.tally.seen.turned_away += 1;
         }
     }
 
     /// A request has ended without a whole response.
     pub(crate) fn aborted(&mut self, receipt: Receipt) {
-        self.leave(receipt).aborted += 1;
+        self.leave(receipt).seen.aborted += 1;
     }
 
     /// Takes a request out of flight, and returns the counters of the interval in which it came. So a response that
@@ -285,7 +261,7 @@ impl Ledger {
         let mut intervals = intervals.into_iter().flatten();
         match intervals.find(|interval| interval.number == receipt.interval) {
             Some(interval) => &mut interval.tally,
-            None => &mut self.past,
+            None => &mut self.late,
         }
     }
 
@@ -295,11 +271,11 @@ impl Ledger {
     }
 
     pub(crate) fn read(&mut self, bytes: usize) {
-        self.present.tally.bytes_in += bytes as u64;
+        self.present.tally.seen.bytes_in += bytes as u64;
     }
 
     pub(crate) fn wrote(&mut self, bytes: usize) {
-        self.present.tally.bytes_out += bytes as u64;
+        self.present.tally.seen.bytes_out += bytes as u64;
     }
 
     /// Bytes of a body; `stray`: of a response that is not of the round.
@@ -308,7 +284,7 @@ impl Ledger {
             (Some(between), true) => between,
             _ => &mut self.present,
         };
-        interval.tally.body_bytes_out += bytes as u64;
+        interval.tally.seen.body_bytes_out += bytes as u64;
     }
 
     /// Begins a round; one that is still open is closed and its interval lost.
@@ -316,8 +292,8 @@ impl Ledger {
         if self.between.is_some() {
             self.close(|_| 0);
         }
-        self.rounds += 1;
-        let round = OpenInterval::new(self.rounds as u32, ids, named, pace);
+        self.past.rounds += 1;
+        let round = OpenInterval::new(self.past.rounds as u32, ids, named, pace);
         self.between = Some(std::mem::replace(&mut self.present, round));
     }
 
@@ -328,58 +304,29 @@ impl Ledger {
             return Interval::default();
         };
         let round = std::mem::replace(&mut self.present, between);
-        self.past.add(&round.tally);
-        self.past_distinct += round.distinct();
+        round.add_to(&mut self.past);
+        self.late.add_lateness(&round.tally);
         round.interval(check_value)
-    }
-
-    /// The counts of all intervals, and how many ids each of them saw.
-    fn totals(&self) -> (Tally, u64) {
-        let (mut all, mut distinct) = (Tally::default(), self.past_distinct);
-        all.add(&self.past);
-        for interval in [&self.present].into_iter().chain(&self.between) {
-            all.add(&interval.tally);
-            distinct += interval.distinct();
-        }
-        (all, distinct)
     }
 
     /// The summary since the start.
     pub(crate) fn summary(&self, capacity: u64) -> Summary {
-        let (all, distinct) = self.totals();
+        let mut sum = self.past.clone();
+        let mut all = Tally::default();
+        self.late.add_to(&mut sum);
+        all.add_lateness(&self.late);
+        for interval in [&self.present].into_iter().chain(&self.between) {
+            interval.add_to(&mut sum);
+            all.add_lateness(&interval.tally);
+        }
         Summary {
-            arrived: all.arrived,
-            elsewhere: all.elsewhere,
-            requests: all.requests,
-            items: all.items,
-            unknown: all.unknown,
-            distinct,
-            duplicates: all.duplicates,
-            foreign: all.foreign,
-            aborted: all.aborted,
-            refused: all.refused,
-            rounds: self.rounds - u64::from(self.between.is_some()),
-            connections: all.connections_opened,
-            connections_open: self.connections_open,
-            peak_connections: self.peak_connections,
-            http2_connections: self.http2_connections,
-            http2_unprocessed: self.http2_unprocessed,
-            http3_connections: self.http3_connections,
-            http3_unprocessed: self.http3_unprocessed,
-            tls_handshakes: self.tls.done,
-            tls_resumed: self.tls.resumed,
-            tls_failed: self.tls.failed,
-            reused: all.reused,
-            peak_in_flight: self.peak_in_flight,
-            bytes_in: all.bytes_in,
-            bytes_out: all.bytes_out,
-            body_bytes_out: all.body_bytes_out,
+            rounds: sum.rounds - u64::from(self.between.is_some()),
             cpu_ns: thread_cpu_ns(),
             uptime_ns: self.started.elapsed().as_nanos() as u64,
             lateness_p50_us: all.lateness_us(0.5),
             lateness_p99_us: all.lateness_us(0.99),
             capacity,
-            chaos: None,
+            ..sum
         }
     }
 }
@@ -402,43 +349,28 @@ impl OpenInterval {
         arrival: &Arrival,
         in_round: bool,
     ) -> Receipt {
-        let now = arrival.now;
         let item = arrival.item;
         let sighting = item.map(|(id, check_value)| self.ids.see(id, check_value));
         let foreign = sighting.is_none_or(|sighting| sighting.foreign);
-        let repeated = sighting.is_some_and(|sighting| sighting.repeated);
         let belongs = in_round && !foreign;
-        let due = item.filter(|_| belongs).and_then(|(id, _)| self.due(id));
-        let tally = &mut self.tally;
-        tally.arrived += 1;
-        tally.elsewhere += u64::from(item.is_none());
-        tally.duplicates += u64::from(repeated);
-        tally.foreign += u64::from(foreign && in_round);
-        tally.unknown += u64::from(arrival.unknown);
-        tally.reused += u64::from(entry.carried > 0);
-        tally.pipelined += u64::from(arrival.behind);
-        tally.otherwise += u64::from(arrival.otherwise && belongs);
-        tally.over_http2 += u64::from(arrival.version == 2);
-        tally.over_http3 += u64::from(arrival.version == 3);
-        tally.over_http1_0 += u64::from(arrival.version == 0);
-        entry.carried += 1;
-        if belongs {
-            self.passes(entry, now);
-        }
-        self.tally.enter(now);
-        if let Some(due) = due {
-            self.tally.punctuality.arrived(due, now);
-        }
-        Receipt {
+        let receipt = Receipt {
             interval: self.number,
             item: item.is_some(),
             belongs,
-            repeated,
+            repeated: sighting.is_some_and(|sighting| sighting.repeated),
             stray: false,
-            read: now,
-            due,
-            planned: Some(now),
+            read: arrival.now,
+            due: item.filter(|_| belongs).and_then(|(id, _)| self.due(id)),
+            planned: Some(arrival.now),
+        };
+        self.tally.seen.foreign += u64::from(foreign && in_round);
+        self.tally.seen.reused += u64::from(entry.carried > 0);
+        entry.carried += 1;
+        if belongs {
+            self.passes(entry, arrival.now);
         }
+        self.tally.arrived(arrival, receipt);
+        receipt
     }
 
     /// When the request of an id is due, in a round at a rate.
@@ -451,70 +383,39 @@ impl OpenInterval {
         let tally = &mut self.tally;
         if entry.round == self.number {
             let last = entry.last.unwrap_or(now);
-            tally.cycles.record(now.saturating_duration_since(last));
+            tally
+                .seen
+                .cycles
+                .record(now.saturating_duration_since(last));
         } else {
             entry.round = self.number;
             let opened = self.named && entry.since == self.number;
-            tally.connections_opened += u64::from(opened);
+            tally.seen.connections_opened += u64::from(opened);
             tally.uses();
         }
         entry.last = Some(now);
         tally.last_read = Some(now);
     }
 
-    fn distinct(&self) -> u64 {
-        self.ids.distinct() + self.ids.distinct_foreign()
+    /// Adds what it counted to the server's summary.
+    fn add_to(&self, summary: &mut Summary) {
+        self.tally.add_to(summary);
+        summary.distinct += self.ids.distinct() + self.ids.distinct_foreign();
     }
 
-    fn interval(&self, check_value: impl Fn(u64) -> u32) -> Interval {
-        let tally = &self.tally;
+    fn interval(self, check_value: impl Fn(u64) -> u32) -> Interval {
+        let (ids, tally) = (self.ids, self.tally);
         Interval {
-            requests: tally.requests,
-            duplicates: tally.duplicates,
-            foreign: tally.foreign,
-            aborted: tally.aborted,
-            connections_opened: tally.connections_opened,
-            connections_used: tally.connections_used,
-            reused: tally.reused,
-            peak_in_flight: tally.peak_in_flight,
-            bytes_in: tally.bytes_in,
-            bytes_out: tally.bytes_out,
-            body_bytes_out: tally.body_bytes_out,
+            first: ids.first(),
+            count: ids.count(),
+            distinct: ids.distinct(),
+            expected_sum: ids.expected_sum(check_value),
             cpu_ns: thread_cpu_ns() - self.cpu_at_start,
             span_ns: tally.span_ns(),
+            tail_ns: tally.tail_ns(),
             lateness_p50_us: tally.lateness_us(0.5),
             lateness_p99_us: tally.lateness_us(0.99),
-            stray: tally.stray,
-            pipelined: tally.pipelined,
-            otherwise: tally.otherwise,
-            peak_ahead: tally.peak_ahead,
-            peak_connections: tally.peak_connections,
-            turned_away: tally.turned_away,
-            tls_handshakes: tally.tls_handshakes,
-            tls_resumed: tally.tls_resumed,
-            over_http2: tally.over_http2,
-            over_http3: tally.over_http3,
-            over_http1_0: tally.over_http1_0,
-            held: tally.held.clone(),
-            held_ns: tally.held_ns,
-            cycles: tally.cycles.clone(),
-            behind: tally.punctuality.behind.clone(),
-            early: tally.punctuality.early,
-            least: tally.punctuality.least.clone(),
-            tail_ns: tally.tail_ns(),
-            first_read: tally.first_read,
-            ..self.ids_seen(check_value)
-        }
-    }
-
-    /// The part of an interval that is about ids.
-    fn ids_seen(&self, check_value: impl Fn(u64) -> u32) -> Interval {
-        Interval {
-            first: self.ids.first(),
-            count: self.ids.count(),
-            distinct: self.ids.distinct(),
-            expected_sum: self.ids.expected_sum(check_value),
-            ..Interval::default()
+            ..tally.seen
         }
     }
 }

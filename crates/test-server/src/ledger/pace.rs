@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::ledger::times::Times;
+use crate::ledger::interval::Interval;
 
 /// A request may come this much before it is due, because two programs read the clock a moment apart.
 const EARLY: Duration = Duration::from_millis(1);
@@ -25,20 +25,9 @@ impl Pace {
     }
 }
 
-/// How the requests of a round kept to its pace.
-#[derive(Debug, Default)]
-pub(crate) struct Punctuality {
-    /// How long after they were due requests were read.
-    pub(crate) behind: Times,
-    /// Requests that were read before they were due.
-    pub(crate) early: u64,
-    /// How long after their requests were due responses were released: the least that a client can have measured.
-    pub(crate) least: Times,
-}
-
-impl Punctuality {
+impl Interval {
     /// Notes a request that has been read.
-    pub(crate) fn arrived(&mut self, due: Instant, now: Instant) {
+    pub(crate) fn came(&mut self, due: Instant, now: Instant) {
         self.early += u64::from(now + EARLY < due);
         self.behind.record(now.saturating_duration_since(due));
     }
@@ -60,10 +49,10 @@ mod tests {
             start,
             offsets_us: [0, 5000, 10_000].into(),
         };
-        let mut seen = Punctuality::default();
+        let mut seen = Interval::default();
         let ms = |ms| start + Duration::from_millis(ms);
         for (place, at) in [(0, ms(40)), (1, ms(5)), (2, ms(1))] {
-            seen.arrived(pace.due(place).unwrap(), at);
+            seen.came(pace.due(place).unwrap(), at);
         }
         assert_eq!(pace.due(3), None);
         assert_eq!((seen.early, seen.behind.len()), (1, 3));

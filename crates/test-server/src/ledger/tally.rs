@@ -4,49 +4,25 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
-use crate::ledger::pace::Punctuality;
-use crate::ledger::times::Times;
+use crate::ledger::interval::Interval;
+use crate::ledger::summary::Summary;
+use crate::ledger::{Arrival, Receipt};
 
-/// Counts since the interval began. They count requests unless the name says otherwise; `Interval` documents each.
+/// Counts since the interval began. They count requests unless the name says otherwise.
 #[derive(Default)]
 pub(crate) struct Tally {
+    /// What an `Interval` tells as it was counted. Its times, ids and lateness come when it is read out.
+    pub(crate) seen: Interval,
     pub(crate) arrived: u64,
     pub(crate) elsewhere: u64,
-    pub(crate) requests: u64,
     pub(crate) items: u64,
     pub(crate) unknown: u64,
-    pub(crate) duplicates: u64,
-    pub(crate) foreign: u64,
-    pub(crate) aborted: u64,
     pub(crate) refused: u64,
-    pub(crate) reused: u64,
-    pub(crate) connections_opened: u64,
-    pub(crate) connections_used: u64,
-    pub(crate) bytes_in: u64,
-    pub(crate) bytes_out: u64,
-    pub(crate) body_bytes_out: u64,
     pub(crate) in_flight: u64,
-    pub(crate) peak_in_flight: u64,
-    pub(crate) stray: u64,
-    pub(crate) pipelined: u64,
-    pub(crate) otherwise: u64,
-    pub(crate) turned_away: u64,
-    pub(crate) tls_handshakes: u64,
-    pub(crate) tls_resumed: u64,
-    pub(crate) over_http2: u64,
-    pub(crate) over_http3: u64,
-    pub(crate) over_http1_0: u64,
     /// Connections opened in this interval that have carried nothing.
     pub(crate) unused: u64,
-    pub(crate) peak_ahead: u64,
     /// Open connections that carried a request of the round.
     pub(crate) connections_open: u64,
-    pub(crate) peak_connections: u64,
-    pub(crate) held: Times,
-    pub(crate) held_ns: u64,
-    pub(crate) cycles: Times,
-    pub(crate) punctuality: Punctuality,
-    pub(crate) first_read: Option<Instant>,
     pub(crate) last_read: Option<Instant>,
     pub(crate) last_written: Option<Instant>,
     lateness: Lateness,
@@ -65,23 +41,42 @@ impl Default for Lateness {
 const LATEST_NS: u64 = 60_000_000_000;
 
 impl Tally {
-    pub(crate) fn enter(&mut self, now: Instant) {
+    /// Counts a request whose head has been read, and how it came.
+    pub(super) fn arrived(&mut self, arrival: &Arrival, receipt: Receipt) {
+        self.arrived += 1;
+        self.elsewhere += u64::from(!receipt.item);
+        self.unknown += u64::from(arrival.unknown);
+        let seen = &mut self.seen;
+        seen.duplicates += u64::from(receipt.repeated);
+        seen.pipelined += u64::from(arrival.behind);
+        seen.otherwise += u64::from(arrival.otherwise && receipt.belongs);
+        seen.over_http2 += u64::from(arrival.version == 2);
+        seen.over_http3 += u64::from(arrival.version == 3);
+        seen.over_http1_0 += u64::from(arrival.version == 0);
+        if let Some(due) = receipt.due {
+            seen.came(due, arrival.now);
+        }
+        self.enter(arrival.now);
+    }
+
+    fn enter(&mut self, now: Instant) {
         self.in_flight += 1;
-        self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
-        self.first_read.get_or_insert(now);
+        self.seen.peak_in_flight = self.seen.peak_in_flight.max(self.in_flight);
+        self.seen.first_read.get_or_insert(now);
     }
 
     /// Counts an open connection without any request yet.
     pub(crate) fn opens(&mut self) {
         self.unused += 1;
-        self.peak_ahead = self.peak_ahead.max(self.unused + self.in_flight);
+        let ahead = self.unused + self.in_flight;
+        self.seen.peak_ahead = self.seen.peak_ahead.max(ahead);
     }
 
     /// A connection carries its first request of the round.
     pub(crate) fn uses(&mut self) {
-        self.connections_used += 1;
+        self.seen.connections_used += 1;
         self.connections_open += 1;
-        self.peak_connections = self.peak_connections.max(self.connections_open);
+        self.seen.peak_connections = self.seen.peak_connections.max(self.connections_open);
     }
 
     pub(crate) fn late(&mut self, by: Duration) {
@@ -90,7 +85,7 @@ impl Tally {
 
     /// From the first request read to the last response written, in nanoseconds; 0 without any.
     pub(crate) fn span_ns(&self) -> u64 {
-        match (self.first_read, self.last_written) {
+        match (self.seen.first_read, self.last_written) {
             (Some(first), Some(last)) => last.saturating_duration_since(first).as_nanos() as u64,
             _ => 0,
         }
@@ -109,23 +104,26 @@ impl Tally {
         self.lateness.0.value_at_quantile(share).div_ceil(1000)
     }
 
-    /// Adds those counts of another interval that the server's summary contains. All others stay as they are.
-    pub(crate) fn add(&mut self, other: &Tally) {
-        self.arrived += other.arrived;
-        self.elsewhere += other.elsewhere;
-        self.requests += other.requests;
-        self.items += other.items;
-        self.unknown += other.unknown;
-        self.duplicates += other.duplicates;
-        self.foreign += other.foreign;
-        self.aborted += other.aborted;
-        self.refused += other.refused;
-        self.reused += other.reused;
-        self.connections_opened += other.connections_opened;
-        self.connections_used += other.connections_used;
-        self.bytes_in += other.bytes_in;
-        self.bytes_out += other.bytes_out;
-        self.body_bytes_out += other.body_bytes_out;
+    /// Adds the counts that the server's summary contains to it.
+    pub(crate) fn add_to(&self, summary: &mut Summary) {
+        summary.arrived += self.arrived;
+        summary.elsewhere += self.elsewhere;
+        summary.requests += self.seen.requests;
+        summary.items += self.items;
+        summary.unknown += self.unknown;
+        summary.duplicates += self.seen.duplicates;
+        summary.foreign += self.seen.foreign;
+        summary.aborted += self.seen.aborted;
+        summary.refused += self.refused;
+        summary.connections += self.seen.connections_opened;
+        summary.reused += self.seen.reused;
+        summary.bytes_in += self.seen.bytes_in;
+        summary.bytes_out += self.seen.bytes_out;
+        summary.body_bytes_out += self.seen.body_bytes_out;
+    }
+
+    /// Adds the lateness of another interval.
+    pub(crate) fn add_lateness(&mut self, other: &Tally) {
         let lateness = self.lateness.0.add(&other.lateness.0);
         lateness.expect("both have the same bounds");
     }
@@ -143,7 +141,7 @@ mod tests {
         tally.enter(now);
         tally.in_flight -= 1;
         tally.enter(now);
-        assert_eq!((tally.in_flight, tally.peak_in_flight), (2, 2));
+        assert_eq!((tally.in_flight, tally.seen.peak_in_flight), (2, 2));
     }
 
     #[test]
@@ -164,7 +162,7 @@ mod tests {
             tally.lateness_us(0.99)
         );
         let mut sum = Tally::default();
-        sum.add(&tally);
+        sum.add_lateness(&tally);
         assert_eq!(sum.lateness_us(0.99), tally.lateness_us(0.99));
     }
 }
