@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,7 @@ use crate::ledger::ids::Ids;
 use crate::ledger::interval::Interval;
 use crate::ledger::summary::Summary;
 use crate::ledger::{Arrival, ConnectionEntry, Ledger, Receipt};
-use crate::options::{Http2, Options, RoundSpec};
+use crate::options::{Options, RoundSpec};
 use crate::request::Request;
 use crate::request::route::Route;
 use crate::round::chaos::{Dealer, RandomFault};
@@ -34,17 +33,7 @@ pub(crate) struct Hub {
     pub(crate) splits: Splits,
     pub(crate) varied: Varied,
     pub(crate) key: Key,
-    /// How HTTP/2 is served; none refuses it.
-    pub(crate) http2: Option<Http2>,
-    /// After how many responses a connection of HTTP/1.1 ends without notice; 0 for never.
-    pub(crate) close_after: u64,
-    /// Whether strangers may reach the server, and whether they get responses that harm them.
-    pub(crate) exposed: bool,
-    /// The only address whose connections are accepted; none for all.
-    pub(crate) only_from: Option<IpAddr>,
-    /// Whether it serves rounds and nothing else.
-    pub(crate) rounds_only: bool,
-    pub(crate) faults: bool,
+    pub(crate) options: Options,
     pub(crate) guests: Guests,
     pub(crate) ages: Ages,
     script: RefCell<Rc<Script>>,
@@ -52,7 +41,6 @@ pub(crate) struct Hub {
     between: Rc<Script>,
     /// Draws the random faults.
     pub(crate) chaos: Option<Dealer>,
-    seed: u64,
     capacity: u64,
     connections: Cell<u64>,
 }
@@ -74,12 +62,6 @@ impl Hub {
             splits: Splits::default(),
             varied: Varied::default(),
             key: Key::random(),
-            http2: options.http2.clone(),
-            close_after: options.close_after.into(),
-            exposed: options.exposed,
-            only_from: options.only_from,
-            rounds_only: options.rounds_only,
-            faults: options.faults,
             guests: Guests::default(),
             ages: Ages::default(),
             script: RefCell::new(between.clone()),
@@ -88,7 +70,7 @@ impl Hub {
                 .chaos
                 .as_ref()
                 .map(|chaos| Dealer::new(chaos, options.seed)),
-            seed: options.seed,
+            options: options.clone(),
             capacity,
             connections: Cell::new(0),
         })
@@ -164,7 +146,7 @@ impl Hub {
 
     /// The deadline of something that may take this long; none if no stranger can connect.
     pub(crate) fn deadline(&self, allowed: Duration) -> Option<Instant> {
-        self.exposed.then(|| Instant::now() + allowed)
+        self.options.exposed.then(|| Instant::now() + allowed)
     }
 
     /// The ledger's entry of a new connection; they are numbered from 1.
@@ -181,7 +163,7 @@ impl Hub {
             round.delay,
             round.round_trip,
             // Draws far apart, because the delays of the next seed are these, shifted.
-            self.seed.wrapping_add(u64::from(round.draw) << 32),
+            self.options.seed.wrapping_add(u64::from(round.draw) << 32),
         );
         if round.new_connections {
             self.ages.begin();

@@ -199,14 +199,15 @@ impl Connection {
             secure: self.secure.as_deref(),
         };
         let held = reply.held(known, &body, now);
-        self.silent = self.hub.close_after > 0 && self.hub.close_after == self.entry.carried;
+        let close_after = u64::from(self.hub.options.close_after);
+        self.silent = close_after > 0 && close_after == self.entry.carried;
         self.last = self.silent || held.after == After::Close;
         self.outbox.push(held, &self.socket, now);
     }
 
     /// Responds to bytes that are no valid request, and reads no further.
     fn refuse(&mut self, status: u16, now: Instant) {
-        let first = self.entry.carried == 0 && self.hub.http2.is_some();
+        let first = self.entry.carried == 0 && self.hub.options.http2.is_some();
         let input = self.reader.input.bytes();
         if first && input.starts_with(http2::PREFACE) {
             self.http2 = true;
@@ -280,22 +281,19 @@ impl Connection {
     /// Ends the test server's side, and waits a while for the client to end its own.
     async fn finish(&mut self) -> io::Result<()> {
         self.socket.shutdown().await?;
+        let (hub, now) = (self.hub.clone(), Instant::now());
         if self.silent {
-            return self.read_late(Instant::now() + LATE).await;
+            let late = within(&hub.timer, Some(now + LATE), self.read_late());
+            return late.await.unwrap_or(Ok(()));
         }
-        until_end(
-            &mut self.socket,
-            &self.hub.timer,
-            Some(Instant::now() + LINGER),
-        )
-        .await;
+        let rest = until_end(&mut self.socket);
+        within(&hub.timer, Some(now + LINGER), rest).await;
         Ok(())
     }
 
     /// Reads and counts what a client still sends because it has not seen the end yet. Stops when the client ends its
     /// side, so that every byte sent is counted.
-    async fn read_late(&mut self, deadline: Instant) -> io::Result<()> {
-        let mut timer_is_set = false;
+    async fn read_late(&mut self) -> io::Result<()> {
         loop {
             match self.reader.next() {
                 Event::Head(request, _) => self.hub.unprocessed(request.route),
@@ -303,16 +301,8 @@ impl Connection {
                 Event::Refused(_) => return Ok(()),
                 Event::Hungry if self.reader.input.is_full() => return Ok(()),
                 Event::Hungry => {
-                    let read = poll_fn(|context| {
-                        if !std::mem::replace(&mut timer_is_set, true) {
-                            self.hub.timer.wake_at(deadline, context.waker().clone());
-                        }
-                        if Instant::now() >= deadline {
-                            return Poll::Ready(Ok(0));
-                        }
-                        self.reader.input.poll_read(&mut self.socket, context)
-                    });
-                    if read.await? == 0 {
+                    let (input, socket) = (&mut self.reader.input, &mut self.socket);
+                    if poll_fn(|context| input.poll_read(socket, context)).await? == 0 {
                         return Ok(());
                     }
                 }

@@ -67,7 +67,7 @@ async fn truncate_chunked(wire: &mut Wire<'_>, stream: &Stream) -> io::Result<En
 
 /// Sends nothing more until the client goes away.
 async fn stall(wire: &mut Wire<'_>) -> io::Result<End> {
-    until_end(wire.stream, &wire.hub.timer, None).await;
+    until_end(wire.stream).await;
     Err(io::ErrorKind::ConnectionAborted.into())
 }
 

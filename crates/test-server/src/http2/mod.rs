@@ -55,7 +55,7 @@ pub(crate) async fn serve(
     entry: ConnectionEntry,
     secure: Option<Box<Secure>>,
 ) {
-    let options = hub.http2.clone().unwrap_or_default();
+    let options = hub.options.http2.clone().unwrap_or_default();
     let shared = Rc::new(Shared {
         number: entry.number,
         secure,
@@ -105,26 +105,31 @@ async fn drive(streams: &Streams, socket: &Rc<RefCell<Socket>>, read: Bytes) {
     while let Some(incoming) = next(&mut connection, control).await {
         unprocessed.extend(streams.begin(incoming));
     }
-    let linger = Instant::now() + LINGER;
+    let linger = Some(Instant::now() + LINGER);
     if control.life.ending() == Ending::AfterStreams {
         // The client closes when it has its responses; what it still requests is not processed.
-        while let Some(incoming) = until(&mut connection, control, hub, linger).await {
-            unprocessed.extend(streams.begin(incoming));
-        }
+        let rest = async {
+            while let Some(incoming) =
+                poll_fn(|context| poll_accept(&mut connection, control, context)).await
+            {
+                unprocessed.extend(streams.begin(incoming));
+            }
+        };
+        within(&hub.timer, linger, rest).await;
     }
 }
 
 /// The next stream that has come. h2 forgets streams that were not taken when it reads that the client has gone, so
-/// all are taken between two reads.
+/// all are taken between two reads. None at the end of the connection.
 fn poll_accept(
     connection: &mut Connection<Tap, Bytes>,
     control: &Control,
     context: &mut Context<'_>,
-) -> Poll<Option<Result<Incoming, h2::Error>>> {
+) -> Poll<Option<Incoming>> {
     loop {
         let polled = connection.poll_accept(context);
         if polled.is_ready() || !control.allow_read() {
-            return polled;
+            return polled.map(|incoming| incoming?.ok());
         }
     }
 }
@@ -138,28 +143,7 @@ async fn next(connection: &mut Connection<Tap, Bytes>, control: &Control) -> Opt
         if control.is_over() {
             return Poll::Ready(None);
         }
-        polled.map(|incoming| incoming?.ok())
-    })
-    .await
-}
-
-/// The next stream before that instant; none afterwards, or at the end of the connection.
-async fn until(
-    connection: &mut Connection<Tap, Bytes>,
-    control: &Control,
-    hub: &Hub,
-    deadline: Instant,
-) -> Option<Incoming> {
-    let mut timer_is_set = false;
-    poll_fn(|context| {
-        let polled = poll_accept(connection, control, context);
-        if polled.is_pending() && Instant::now() >= deadline {
-            return Poll::Ready(None);
-        }
-        if !std::mem::replace(&mut timer_is_set, true) {
-            hub.timer.wake_at(deadline, context.waker().clone());
-        }
-        polled.map(|incoming| incoming?.ok())
+        polled
     })
     .await
 }
@@ -168,12 +152,8 @@ async fn until(
 async fn end(streams: &Streams, mut socket: Socket) {
     let cut = streams.control.life.ending() == Ending::Cut;
     if !cut && socket.shutdown().await.is_ok() {
-        until_end(
-            &mut socket,
-            &streams.shared.hub.timer,
-            Some(Instant::now() + LINGER),
-        )
-        .await;
+        let linger = Some(Instant::now() + LINGER);
+        within(&streams.shared.hub.timer, linger, until_end(&mut socket)).await;
     }
 }
 

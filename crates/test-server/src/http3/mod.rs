@@ -80,17 +80,17 @@ fn number(code: Code) -> VarInt {
 async fn accept(endpoint: Endpoint, hub: Rc<Hub>, port: Rc<Port>) {
     while let Some(incoming) = endpoint.accept().await {
         let peer = incoming.remote_address().ip();
-        if hub.only_from.is_some_and(|only| only != peer) {
+        if hub.options.only_from.is_some_and(|only| only != peer) {
             incoming.ignore();
             continue;
         }
         // A packet with a false address must not count for that address.
-        if (port.options.retry || hub.exposed) && !incoming.remote_address_validated() {
+        if (port.options.retry || hub.options.exposed) && !incoming.remote_address_validated() {
             // It fails only for an address that is validated.
             let _ = incoming.retry();
             continue;
         }
-        let guest = match hub.exposed.then(|| hub.guests.admit(peer)) {
+        let guest = match hub.options.exposed.then(|| hub.guests.admit(peer)) {
             Some(None) => {
                 incoming.refuse();
                 continue;

@@ -82,12 +82,12 @@ impl Reply<'_> {
 
     /// Why this server does not serve a path, with the status that says so; none for the paths that it serves.
     fn refusal(&self, request: &Request) -> Option<(u16, &'static str)> {
-        if self.hub.exposed && !self.hub.faults && withholds(request) {
+        if self.hub.options.exposed && !self.hub.options.faults && withholds(request) {
             let says = "this path is disabled, because other hosts can reach the server; --faults enables it\n";
             return Some((403, says));
         }
         let says = "this server serves /r/<id> and /bytes/<n>, and nothing else\n";
-        (self.hub.rounds_only && !is_of_rounds(request)).then_some((404, says))
+        (self.hub.options.rounds_only && !is_of_rounds(request)).then_some((404, says))
     }
 
     /// The response to a request of a round: as the script says, in another form, or with a fault.

@@ -17,7 +17,7 @@ pub(crate) async fn serve(hub: Rc<Hub>, port: Rc<Port>, stream: TcpStream) {
     let entry = hub.connected();
     if port.stall {
         let mut socket = Socket::Tcp(stream);
-        until_end(&mut socket, &hub.timer, None).await;
+        until_end(&mut socket).await;
         return hub.ledger.borrow_mut().disconnected(&entry);
     }
     let handshake = port.acceptor.accept(stream);

@@ -172,10 +172,10 @@ pub(crate) async fn accept(listener: TcpListener, hub: Rc<Hub>, port: Option<Rc<
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                if hub.only_from.is_some_and(|only| only != peer.ip()) {
+                if hub.options.only_from.is_some_and(|only| only != peer.ip()) {
                     continue; // the connection ends with its stream
                 }
-                let guest = match hub.exposed {
+                let guest = match hub.options.exposed {
                     true => match hub.guests.admit(peer.ip()) {
                         None => continue, // the connection ends with its stream
                         guest => guest,

@@ -4,13 +4,10 @@ use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
-
-use crate::wire::timer::Timer;
 
 /// The two ends of a connection: reading and writing. An enum, so that the plain case costs a comparison.
 pub(crate) enum Socket {
@@ -108,20 +105,9 @@ impl AsyncWrite for Socket {
     }
 }
 
-/// Reads and drops what the client sends until it ends the connection, or until the deadline.
-pub(crate) async fn until_end(socket: &mut Socket, timer: &Timer, deadline: Option<Instant>) {
-    let mut timer_is_set = false;
-    poll_fn(|context| {
-        let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        if late || poll_end(socket, context).is_ready() {
-            return Poll::Ready(());
-        }
-        if let Some(deadline) = deadline.filter(|_| !std::mem::replace(&mut timer_is_set, true)) {
-            timer.wake_at(deadline, context.waker().clone());
-        }
-        Poll::Pending
-    })
-    .await;
+/// Reads and drops what the client sends until it ends the connection.
+pub(crate) async fn until_end(socket: &mut Socket) {
+    poll_fn(|context| poll_end(socket, context)).await;
 }
 
 fn poll_end(socket: &mut Socket, context: &mut Context<'_>) -> Poll<()> {
