@@ -1,11 +1,9 @@
 //! Runs cases with a client, as often as one verdict takes.
 
-use std::fs::File;
-use std::io::Write;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use hecaton_lab::run::Authorities;
 use serde::{Deserialize, Serialize};
 
 use crate::case::{Call, Case, Facts, Severity, Verdict};
@@ -175,7 +173,7 @@ fn make_calls(
     case: &Case,
     subject: &mut dyn Subject,
     server: &Server,
-    ca: Option<&Authority>,
+    ca: Option<&Authorities>,
     notice: Duration,
 ) -> Result<Made> {
     let mut made = Made::default();
@@ -188,7 +186,7 @@ fn make_calls(
             std::thread::sleep(notice.max(Duration::from_millis(call.after_ms)));
         }
         let mut options = options(case, call, index == 0, server);
-        options.ca = ca.map(Authority::path);
+        options.ca = ca.map(|ca| ca.path().to_string_lossy().into_owned());
         server.make_current(&call.name);
         let began = Instant::now();
         let reply = subject.make(&options)?;
@@ -219,7 +217,8 @@ fn make_calls(
 pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<Run> {
     let server = Server::start(vec![case.clone()], Some(case.budget))?;
     let longest = Duration::from_secs(case.budget.seconds);
-    let ca = Authority::write(server.ca())?;
+    let ca = Some(server.ca()).filter(|pem| !pem.is_empty());
+    let ca = ca.map(Authorities::write).transpose()?;
     let Made {
         calls,
         reported,
@@ -256,7 +255,7 @@ pub(crate) fn options(case: &Case, call: &Call, new_client: bool, server: &Serve
         url: addresses.fill(&call.url),
         fields: pairs(&call.fields),
         body: call.body.as_ref().map(fill),
-        timeout_ms: call.timeout_ms.unwrap_or(hecaton_lab::run::Call::LIMIT_MS),
+        timeout_ms: call.timeout_ms.unwrap_or(CallOptions::LIMIT_MS),
         follow: call.follow,
         ca: None,
         verify: call.verify,
@@ -278,34 +277,5 @@ fn http_of(case: &Case) -> Option<&'static str> {
         _ if case.h3 => Some("3"),
         Some(_) => Some("2"),
         None => None,
-    }
-}
-
-/// A file with the authority of a server, which drivers of other users can read. It is removed with the run.
-struct Authority(PathBuf);
-
-impl Authority {
-    /// Writes it; none for a server without one.
-    fn write(pem: &str) -> Result<Option<Authority>> {
-        if pem.is_empty() {
-            return Ok(None);
-        }
-        let name = format!("hecaton-audit-{:016x}.pem", rand::random::<u64>());
-        let file = Authority(std::env::temp_dir().join(name));
-        // A link that waits under this name would lead elsewhere, so the file must be new.
-        let new = File::create_new(&file.0);
-        new.and_then(|mut new| new.write_all(pem.as_bytes()))
-            .with_context(|| format!("{} cannot be written", file.0.display()))?;
-        Ok(Some(file))
-    }
-
-    fn path(&self) -> String {
-        self.0.to_string_lossy().into_owned()
-    }
-}
-
-impl Drop for Authority {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use hecaton_lab::findings::words::plural;
-use hecaton_lab::run::{
-    Call, CallReply, Driver, DriverError, Interrupted, Limits, Problem, new_log,
-};
+/// One call of the client; a `Call` is one of a case.
+pub use hecaton_lab::run::Call as CallOptions;
+use hecaton_lab::run::{CallReply, Driver, DriverError, Interrupted, Limits, Problem, new_log};
 use hecaton_lab::spec::Manifest;
 use serde::Serialize;
 
@@ -19,47 +19,6 @@ const MOST_BREAKS: usize = 8;
 
 /// How much longer than its limit a call may take before its driver is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The options of one call that a client makes.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct CallOptions {
-    /// Whether a new client with a new pool makes the call.
-    pub new_client: bool,
-    /// The method.
-    pub method: String,
-    /// The URL.
-    pub url: String,
-    /// Header fields.
-    pub fields: Vec<(String, String)>,
-    /// The body.
-    pub body: Option<String>,
-    /// The limit that the caller sets.
-    pub timeout_ms: u64,
-    /// Whether redirects are followed; none for the client's default.
-    pub follow: Option<bool>,
-    /// A PEM file with the certificates to trust.
-    pub ca: Option<String>,
-    /// Whether the server's certificate is verified; none for the client's default.
-    pub verify: Option<bool>,
-    /// The version of HTTP to use if the server supports it.
-    pub http: Option<String>,
-    /// The proxy's URL.
-    pub proxy: Option<String>,
-    /// Variables of the environment that name proxies.
-    pub environment: Vec<(String, String)>,
-    /// The addresses of the URL's host, with commas between them.
-    pub hosts: Option<String>,
-    /// How many equal calls are made at once.
-    pub parallel: Option<usize>,
-    /// How long an idle connection may be kept, in milliseconds.
-    pub idle_ms: Option<u64>,
-    /// The most connections that the client may open.
-    pub pool_size: Option<usize>,
-    /// The caller: `fork` for a child of the process, `close` to close the client instead.
-    pub by: Option<String>,
-    /// Abilities that the client needs.
-    pub needs: Vec<String>,
-}
 
 /// The outcome that the caller saw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -187,27 +146,7 @@ impl Subject for Driver {
     }
 
     fn make(&mut self, call: &CallOptions) -> Result<Reported> {
-        let line = hecaton_lab::run::Call {
-            new_client: call.new_client,
-            method: call.method.clone(),
-            url: call.url.clone(),
-            fields: form(&call.fields),
-            body: call.body.as_ref().map(|body| percent(body)),
-            timeout_ms: call.timeout_ms,
-            follow: call.follow,
-            ca: call.ca.clone(),
-            verify: call.verify,
-            http: call.http.clone(),
-            proxy: call.proxy.clone(),
-            environment: (!call.environment.is_empty()).then(|| form(&call.environment)),
-            hosts: call.hosts.clone(),
-            parallel: call.parallel,
-            pool_size: call.pool_size,
-            idle_ms: call.idle_ms,
-            by: call.by.clone(),
-            needs: call.needs.join(","),
-        };
-        match self.call(&line) {
+        match self.call(call) {
             Ok(reply) => Ok(reported(reply, call)),
             // The driver goes on after a refusal alone.
             Err(error) => match error.downcast_ref::<DriverError>() {
@@ -251,31 +190,13 @@ fn reported(reply: CallReply, call: &CallOptions) -> Reported {
     }
 }
 
-/// Header fields as `application/x-www-form-urlencoded`.
-fn form(fields: &[(String, String)]) -> String {
-    let pairs = fields
-        .iter()
-        .map(|(name, value)| format!("{}={}", percent(name), percent(value)));
-    pairs.collect::<Vec<_>>().join("&")
-}
-
-fn percent(text: &str) -> String {
-    let shown = |byte: u8| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-            char::from(byte).to_string()
-        }
-        _ => format!("%{byte:02X}"),
-    };
-    text.bytes().map(shown).collect()
-}
-
 /// A call that every client refuses.
 fn with_unknown_word() -> CallOptions {
     CallOptions {
         new_client: true,
         method: "GET".into(),
         url: "http://127.0.0.1:1/".into(),
-        timeout_ms: Call::LIMIT_MS,
+        timeout_ms: CallOptions::LIMIT_MS,
         needs: vec![format!("word-{}", std::process::id())],
         ..CallOptions::default()
     }

@@ -1,6 +1,7 @@
 //! The file with the authorities that drivers must trust.
 
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -17,8 +18,12 @@ impl Authorities {
     /// When the file cannot be written.
     pub fn write(pem: &str) -> Result<Authorities> {
         let path = std::env::temp_dir().join(format!("hecaton-{:016x}.pem", rand::random::<u64>()));
-        std::fs::write(&path, pem)
-            .and_then(|()| std::fs::set_permissions(&path, Permissions::from_mode(0o644)))
+        // A link that waits under this name would lead elsewhere, so the file must be new.
+        File::create_new(&path)
+            .and_then(|mut new| {
+                new.write_all(pem.as_bytes())?;
+                new.set_permissions(Permissions::from_mode(0o644))
+            })
             .with_context(|| format!("cannot write {}", path.display()))?;
         Ok(Authorities(path))
     }

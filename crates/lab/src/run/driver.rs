@@ -235,7 +235,7 @@ impl Driver {
     /// [`DriverError`], also when its client does not support this.
     pub fn call(&mut self, call: &Call) -> Result<CallReply> {
         let limit = Duration::from_millis(call.timeout_ms);
-        self.send(&Command::Call(call.clone()), limit)
+        self.send(&Command::Call(call.keys()), limit)
             .map(|(reply, _)| reply)
     }
 

@@ -8,7 +8,7 @@ use hecaton_test_server::Times;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Call, Claim};
+use super::Claim;
 use crate::spec::Skill;
 
 /// Version of the protocol that this harness implements.
@@ -178,7 +178,7 @@ pub enum Command {
     /// Send.
     Go(Go),
     /// Make one call, and report its outcome.
-    Call(Call),
+    Call(serde_json::Value),
     /// End.
     Bye,
     /// A word that no driver knows, to see what it replies.

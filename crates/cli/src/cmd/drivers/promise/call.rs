@@ -14,7 +14,7 @@ const SHA256: &str = "71c480df93d6ae2f1efad1447c66c9525e316218cf51fc8d9ed832f2da
 /// A driver that accepted every word would pass cases that it never ran.
 pub(super) fn refuses_unknown_words(check: &Check<'_>) -> Result<()> {
     let unknown = Call {
-        needs: format!("word-{}", std::process::id()),
+        needs: vec![format!("word-{}", std::process::id())],
         ..get("http://127.0.0.1:1/".into())
     };
     match call(check, &unknown)? {
