@@ -23,15 +23,8 @@ pub const OF_RUN: [&str; 20] = [
     "data",
     "push",
 ];
-/// Facts of a call, or of one stop of a call (a path that a redirect leads to).
-pub const OF_CALL: [&str; 22] = [
-    "outcome",
-    "status",
-    "bytes",
-    "body",
-    "error",
-    "text",
-    "ms",
+/// Facts of a call, or of one stop of a call (a path that a redirect leads to), as the server's log tells.
+pub const SEEN: [&str; 13] = [
     "attempts",
     "connection",
     "reused",
@@ -45,10 +38,8 @@ pub const OF_CALL: [&str; 22] = [
     "gap",
     "since",
     "at",
-    "responses",
-    "errors",
 ];
-/// The facts of a call that the client reports. The others come from the server's log.
+/// Facts of a call, or of one stop of it, as the client reports.
 pub const CLAIMED: [&str; 9] = [
     "outcome",
     "status",

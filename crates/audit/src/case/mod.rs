@@ -103,7 +103,7 @@ impl Default for Budget {
 }
 
 /// One call that the client makes, and how the server serves it.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
     /// Its name in paths and facts.
@@ -176,31 +176,6 @@ fn fine() -> Vec<Vec<Step>> {
 }
 
 impl Call {
-    fn plain() -> Call {
-        Call {
-            name: String::new(),
-            method: get(),
-            url: here(),
-            fields: Vec::new(),
-            body: None,
-            timeout_ms: None,
-            follow: None,
-            proxy: None,
-            environment: Vec::new(),
-            hosts: None,
-            parallel: None,
-            pool_size: None,
-            idle_ms: None,
-            after_ms: 0,
-            down: false,
-            verify: None,
-            by: None,
-            fault: false,
-            server: fine(),
-            stops: BTreeMap::new(),
-        }
-    }
-
     /// The steps of an attempt at a stop; none if the stop is unknown.
     pub fn steps(&self, stop: &str, attempt: usize) -> Option<&[Step]> {
         let lists = match stop {
@@ -308,8 +283,11 @@ impl Case {
                 let name = call.name.clone();
                 *call = Call {
                     name,
+                    method: get(),
+                    url: here(),
+                    server: fine(),
                     stops: std::mem::take(&mut call.stops),
-                    ..Call::plain()
+                    ..Call::default()
                 };
             }
             let lists = call
@@ -369,7 +347,8 @@ impl Case {
                 let known = |stop: &str| stop == "connect" || call.stops.contains_key(stop);
                 let stop = rest.split_once('.').filter(|(stop, _)| known(stop));
                 let rest = stop.map_or(rest, |(_, rest)| rest);
-                fact_names::OF_CALL.contains(&rest) || rest.starts_with("field.")
+                let said = fact_names::SEEN.contains(&rest) || fact_names::CLAIMED.contains(&rest);
+                said || rest.starts_with("field.")
             }),
         };
         if !known {

@@ -4,6 +4,9 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
 use super::connection::{Clock, Connection};
 use super::hop::{Hop, Url};
 use super::outcome::{Class, Failure, failed};
@@ -64,7 +67,7 @@ impl Route {
     /// The value of Proxy-Authorization, if the proxy needs one.
     pub(super) fn authorization(&self) -> Option<String> {
         let (user, _) = self.proxy.as_ref()?;
-        (!user.is_empty()).then(|| format!("Basic {}", base64(user.as_bytes())))
+        (!user.is_empty()).then(|| format!("Basic {}", BASE64_STANDARD.encode(user)))
     }
 
     /// Opens a connection for a hop.
@@ -265,25 +268,4 @@ fn of_environment(call: &CallOptions, sins: &Sins) -> Option<String> {
     let direct = exceptions.any(|exception| exception == host) && !sins.has("ignores-no-proxy");
     let proxy = variable("http_proxy").filter(|_| !direct)?;
     Some(proxy.to_owned())
-}
-
-/// Bytes as the scheme Basic has them.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for part in bytes.chunks(3) {
-        let bits = [16, 8, 0].iter().zip(part);
-        let bits = bits.fold(0_usize, |bits, (shift, byte)| {
-            bits | usize::from(*byte) << shift
-        });
-        for place in 0..4 {
-            let digit = DIGITS[bits >> (18 - 6 * place) & 63];
-            text.push(if place <= part.len() {
-                digit.into()
-            } else {
-                '='
-            });
-        }
-    }
-    text
 }
