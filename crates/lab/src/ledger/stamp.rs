@@ -2,33 +2,21 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use humantime::format_rfc3339_seconds;
+
 /// A moment to the second, in the calendar of UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp {
-    date: (u64, u64, u64),
-    time: (u64, u64, u64),
-}
+pub struct Stamp(SystemTime);
 
 impl Stamp {
     /// This moment.
     pub fn now() -> Stamp {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        Stamp::at(since.map_or(0, |since| since.as_secs()))
-    }
-
-    /// So many seconds after 1970 began.
-    fn at(seconds: u64) -> Stamp {
-        let (day, second) = (seconds / 86_400, seconds % 86_400);
-        Stamp {
-            date: civil(day),
-            time: (second / 3600, second / 60 % 60, second % 60),
-        }
+        Stamp(SystemTime::now().max(UNIX_EPOCH))
     }
 
     /// As in `2026-11-21T08:05:09Z`.
     pub fn plain(self) -> String {
-        let ((year, month, day), (hour, minute, second)) = (self.date, self.time);
-        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+        format_rfc3339_seconds(self.0).to_string()
     }
 
     /// As in `20261121T080509Z`, which names a file.
@@ -37,26 +25,16 @@ impl Stamp {
     }
 }
 
-/// Year, month and day, so many days after the first of 1970. Years that begin with March end with the leap day, so
-/// that a day's number in its year gives its month (Howard Hinnant, `chrono`-Compatible Low-Level Date Algorithms).
-fn civil(day: u64) -> (u64, u64, u64) {
-    let day = day + 719_468; // from the first of March of the year 0
-    let (era, day) = (day / 146_097, day % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let from_march = (5 * day + 2) / 153;
-    let month = if from_march < 10 {
-        from_march + 3
-    } else {
-        from_march - 9
-    };
-    let year = era * 400 + year + u64::from(month <= 2);
-    (year, month, day - (153 * from_march + 2) / 5 + 1)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    /// So many seconds after 1970 began.
+    fn at(seconds: u64) -> Stamp {
+        Stamp(UNIX_EPOCH + Duration::from_secs(seconds))
+    }
 
     #[test]
     fn moments_are_dated_as_others_date_them() {
@@ -70,9 +48,9 @@ mod tests {
             (1_798_761_599, "2026-12-31T23:59:59Z"),
             (4_107_542_400, "2100-03-01T00:00:00Z"),
         ] {
-            assert_eq!(Stamp::at(seconds).plain(), expected);
+            assert_eq!(at(seconds).plain(), expected);
         }
-        assert_eq!(Stamp::at(951_782_400).compact(), "20000229T000000Z");
+        assert_eq!(at(951_782_400).compact(), "20000229T000000Z");
     }
 
     #[test]
@@ -83,7 +61,8 @@ mod tests {
             let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
             for (month, days) in (1..).zip(months) {
                 for of_month in 1..=days + u64::from(leap && month == 2) {
-                    assert_eq!(civil(day), (year, month, of_month));
+                    let expected = format!("{year:04}-{month:02}-{of_month:02}T00:00:00Z");
+                    assert_eq!(at(day * 86_400).plain(), expected);
                     day += 1;
                 }
             }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
+use humantime::parse_rfc3339_weak;
 use serde_json::Value;
 
 /// In front of the id in the header field of each request, so that no other number in a line is taken for one.
@@ -139,44 +140,20 @@ fn moment(value: &Value) -> Option<Duration> {
 /// `2026-11-23T23:20:01.123+01:00` since 1970.
 fn rfc3339(text: &str) -> Option<Duration> {
     let (date, rest) = text.split_at_checked(10)?;
-    let mut date = date.split('-').map(|part| part.parse::<i64>().ok());
-    let mut next = || date.next().flatten();
-    let (year, month, day) = (next()?, next()?, next()?);
-    let rest = rest.strip_prefix(['T', 't', ' '])?;
     let (clock, zone) = rest.split_at(rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len()));
-    let mut clock = clock.splitn(3, ':');
-    let hours: i64 = clock.next()?.parse().ok()?;
-    let minutes: i64 = clock.next()?.parse().ok()?;
-    let seconds: f64 = clock.next()?.parse().ok()?;
-    let offset = match zone.strip_prefix(['+', '-']) {
-        None => 0,
-        Some(ahead) => {
-            let (hours, minutes) = ahead.split_at_checked(2)?;
-            let minutes: u8 = minutes.trim_start_matches(':').parse().ok()?;
-            let ahead = i64::from(hours.parse::<u8>().ok()?) * 60 + i64::from(minutes);
-            if zone.starts_with('-') { -ahead } else { ahead }
-        }
+    let local = parse_rfc3339_weak(&format!("{date}{}", clock.replace('t', "T"))).ok()?;
+    let since = local.duration_since(UNIX_EPOCH).ok()?;
+    let Some(ahead) = zone.strip_prefix(['+', '-']) else {
+        return Some(since);
     };
-    let of_a_day = (0..24).contains(&hours) && (0..60).contains(&minutes) && offset.abs() < 24 * 60;
-    let of_a_year =
-        (1970..10_000).contains(&year) && (1..13).contains(&month) && (1..32).contains(&day);
-    if !of_a_day || !of_a_year {
-        return None;
+    let (hours, minutes) = ahead.split_at_checked(2)?;
+    let minutes: u8 = minutes.trim_start_matches(':').parse().ok()?;
+    let minutes = u64::from(hours.parse::<u8>().ok()?) * 60 + u64::from(minutes);
+    let ahead = Some(Duration::from_secs(minutes * 60)).filter(|_| minutes < 24 * 60)?;
+    match zone.starts_with('-') {
+        true => since.checked_add(ahead),
+        false => since.checked_sub(ahead),
     }
-    let minutes = (days(year, month, day) * 24 + hours) * 60 + minutes - offset;
-    let whole = u64::try_from(minutes.checked_mul(60)?).ok()?;
-    let since =
-        Duration::from_secs(whole).checked_add(Duration::try_from_secs_f64(seconds).ok()?)?;
-    UNIX_EPOCH.checked_add(since).map(|_| since)
-}
-
-/// Days from 1970-01-01 to a day of the Gregorian calendar (Howard Hinnant's `days_from_civil`).
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year - era * 400;
-    let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 #[cfg(test)]
