@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
@@ -200,9 +201,7 @@ impl Target {
 
 /// Whether this is the name and the value of a header field.
 fn is_field(name: &str, value: &str) -> bool {
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    let is_text = |byte: u8| byte == b'\t' || (b' '..=b'~').contains(&byte);
-    !name.is_empty() && name.bytes().all(is_token) && value.bytes().all(is_text)
+    HeaderName::from_bytes(name.as_bytes()).is_ok() && HeaderValue::from_str(value).is_ok()
 }
 
 fn absolute(url: &str) -> Result<Url, Usage> {
