@@ -5,7 +5,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use serde::{Deserialize, Serialize};
+use serde::de::IntoDeserializer;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Pitfall, Usage, did_you_mean, kit};
 
@@ -38,7 +39,7 @@ pub struct Manifest {
     pub can: Vec<Ability>,
     /// What its driver cannot do of what not every driver can, so that a run which requires it is refused before anything
     /// is looked for or started. The driver's `hello` says it again, and decides about what is not named here.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "known_today")]
     pub cannot: Vec<Skill>,
     /// Why the server's log rejects this use of the client, when it does; none when rows are to be ranked.
     pub pitfall: Option<Pitfall>,
@@ -150,6 +151,13 @@ impl Skill {
             }
         }
     }
+}
+
+/// Skills without `requests`, which manifests named while the lab read HAR files.
+fn known_today<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Skill>, D::Error> {
+    let mut words = Vec::<String>::deserialize(from)?;
+    words.retain(|word| word != "requests");
+    Deserialize::deserialize(words.into_deserializer())
 }
 
 impl fmt::Display for Skill {
@@ -448,6 +456,18 @@ mod tests {
         assert_eq!(named("curb"), ["curb"]);
         assert_eq!(named("all"), ["curb", "net-http", "ruby"]);
         assert!(catalogue.named("cobol").is_err());
+    }
+
+    #[test]
+    fn a_word_that_only_older_manifests_have_means_nothing() {
+        let cannot = |words: &str| toml::from_str::<Manifest>(&format!("{WHOLE}cannot = {words}"));
+        let older = cannot(r#"["fields", "requests", "urls"]"#).unwrap();
+        assert_eq!(older.cannot, [Skill::Fields, Skill::Urls]);
+        let error = cannot(r#"["fly"]"#).unwrap_err().to_string();
+        assert!(
+            error.contains("fly") && error.contains("id_field"),
+            "{error}"
+        );
     }
 
     #[test]
