@@ -14,7 +14,6 @@ mod http1;
 
 mod http2;
 
-#[cfg(feature = "http3")]
 mod http3;
 
 mod multiplexed;
@@ -37,9 +36,7 @@ pub use ledger::interval::Interval;
 pub use ledger::pace::Pace;
 pub use ledger::summary::Summary;
 pub use ledger::times::Times;
-#[cfg(feature = "http3")]
-pub use options::Http3;
-pub use options::{Http2, Options, RoundSpec, StartError};
+pub use options::{Http2, Http3, Options, RoundSpec, StartError};
 pub use round::chaos::{Chaos, ChaosError, Dealt};
 pub use round::delay::{Delay, DelayError, without_unit};
 pub use round::varied::Interim;

@@ -33,7 +33,6 @@ pub struct Options {
     /// Default none.
     pub http2: Option<Http2>,
     /// HTTP/3 on the same port over UDP, which needs TLS 1.3; none binds no UDP port. Default none.
-    #[cfg(feature = "http3")]
     pub http3: Option<Http3>,
     /// Random faults on `/r/<id>`, drawn from the seed. Default nothing.
     pub chaos: Option<Chaos>,
@@ -66,7 +65,6 @@ impl Default for Options {
             core: None,
             tls: None,
             http2: None,
-            #[cfg(feature = "http3")]
             http3: None,
             chaos: None,
             close_after: 0,
@@ -93,7 +91,6 @@ pub struct Http2 {
 }
 
 /// How a test server behaves over HTTP/3. The default has no limits and no faults.
-#[cfg(feature = "http3")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Http3 {
     /// Most streams that a connection may have open at once. None allows as many as a client can need; 0 allows no

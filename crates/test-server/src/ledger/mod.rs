@@ -176,13 +176,11 @@ impl Ledger {
     }
 
     /// A connection uses HTTP/3.
-    #[cfg(feature = "http3")]
     pub(crate) fn http3(&mut self) {
         self.past.http3_connections += 1;
     }
 
     /// A stream of HTTP/3 came that is not processed.
-    #[cfg(feature = "http3")]
     pub(crate) fn http3_unprocessed(&mut self) {
         self.past.http3_unprocessed += 1;
     }

@@ -11,7 +11,6 @@ use tokio::net::{TcpListener, TcpSocket, UnixListener};
 use tokio::task::spawn_local;
 
 use crate::http1::connection::Connection;
-#[cfg(feature = "http3")]
 use crate::http3;
 use crate::hub::Hub;
 use crate::options::StartError;
@@ -33,40 +32,29 @@ pub(crate) struct Ports {
     /// None serves plaintext.
     pub(crate) tcp: Option<tls::Port>,
     /// None serves no HTTP/3.
-    #[cfg(feature = "http3")]
     pub(crate) udp: Option<http3::Port>,
 }
 
 /// A port that is served.
 pub(crate) struct Listening {
     pub(crate) address: SocketAddr,
-    #[cfg(feature = "http3")]
     udp: Option<quinn::Endpoint>,
 }
 
 impl Ports {
     /// Whether the runtime must know the time.
     pub(crate) fn need_time(&self) -> bool {
-        #[cfg(feature = "http3")]
-        if self.udp.is_some() {
-            return true;
-        }
-        clock::NEEDS_TIME
+        self.udp.is_some() || clock::NEEDS_TIME
     }
 }
 
 impl Listening {
     /// Tells clients over UDP that the server ends. Over TCP the system does that.
-    #[cfg(feature = "http3")]
     pub(crate) async fn close(&self, hub: &Hub) {
         if let Some(endpoint) = &self.udp {
             http3::close(endpoint, hub).await;
         }
     }
-
-    /// The system tells clients over TCP that the server ends.
-    #[cfg(not(feature = "http3"))]
-    pub(crate) async fn close(&self, _: &Hub) {}
 }
 
 /// Binds and serves; must be called inside the runtime.
@@ -79,7 +67,6 @@ pub(crate) fn listen(
         io::ErrorKind::AddrInUse => StartError::PortInUse(address),
         _ => StartError::Listen { address, error },
     };
-    #[cfg(feature = "http3")]
     let (listener, udp) = match ports.udp {
         None => (bind(address).map_err(failed)?, None),
         Some(port) => {
@@ -88,23 +75,15 @@ pub(crate) fn listen(
             (listener, Some(endpoint))
         }
     };
-    #[cfg(not(feature = "http3"))]
-    let listener = bind(address).map_err(failed)?;
     let address = listener.local_addr()?;
     spawn_local(accept(listener, hub.clone(), ports.tcp.map(Rc::new)));
-    Ok(Listening {
-        address,
-        #[cfg(feature = "http3")]
-        udp,
-    })
+    Ok(Listening { address, udp })
 }
 
 /// How often a free port of TCP is tried whose number may be taken for UDP.
-#[cfg(feature = "http3")]
 const TRIES: usize = 16;
 
 /// Binds one number for TCP and UDP.
-#[cfg(feature = "http3")]
 fn bind_both(address: SocketAddr) -> io::Result<(TcpListener, std::net::UdpSocket)> {
     let mut tries = 1;
     loop {

@@ -191,7 +191,6 @@ fn start(
             ..Tls::default()
         }),
         http2: settings.http2.then(Http2::default),
-        #[cfg(feature = "http3")]
         http3: settings.http3.then(crate::Http3::default),
         rounds_only: true,
         ..Options::default()
@@ -296,10 +295,7 @@ impl Remote {
         let command = Command::Start(Start {
             tls: tls.is_some(),
             http2: options.http2.is_some(),
-            #[cfg(feature = "http3")]
             http3: options.http3.is_some(),
-            #[cfg(not(feature = "http3"))]
-            http3: false,
             no_resumption: tls.is_some_and(|tls| tls.no_resumption),
             delay: options.delay,
             seed: options.seed,

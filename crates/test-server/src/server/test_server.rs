@@ -14,7 +14,6 @@ use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
 use tokio::sync::mpsc as commands;
 use tokio::task::spawn_local;
 
-#[cfg(feature = "http3")]
 use crate::http3;
 use crate::hub::Hub;
 use crate::ledger::interval::Interval;
@@ -163,7 +162,6 @@ impl Drop for TestServer {
 fn secure(options: &Options) -> Result<(Option<Identity>, Ports), StartError> {
     let mut ports = Ports::default();
     let Some(tls) = &options.tls else {
-        #[cfg(feature = "http3")]
         if options.http3.is_some() {
             return Err(StartError::Tls("HTTP/3 needs it".to_owned()));
         }
@@ -175,7 +173,6 @@ fn secure(options: &Options) -> Result<(Option<Identity>, Ports), StartError> {
         None => &["http/1.1"],
     };
     ports.tcp = Some(tls.port(&identity, protocols).map_err(StartError::Tls)?);
-    #[cfg(feature = "http3")]
     if let Some(http3) = &options.http3 {
         let port = http3::Port::new(tls, &identity, http3.clone(), options.exposed);
         ports.udp = Some(port.map_err(StartError::Tls)?);
@@ -256,11 +253,6 @@ fn runtime(ports: &Ports) -> io::Result<LocalRuntime> {
     let mut builder = Builder::new_current_thread();
     builder.enable_io();
     if ports.need_time() {
-        #[cfg(any(
-            feature = "http3",
-            mio_unsupported_force_poll_poll,
-            not(target_os = "linux")
-        ))]
         builder.enable_time();
     }
     builder.build_local(LocalOptions::default())
