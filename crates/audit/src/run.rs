@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hecaton_lab::run::Authorities;
+use hecaton_lab::run::Handout;
 use serde::{Deserialize, Serialize};
 
 use crate::case::{Call, Case, Facts, Severity, Verdict};
@@ -173,7 +173,7 @@ fn make_calls(
     case: &Case,
     subject: &mut dyn Subject,
     server: &Server,
-    ca: Option<&Authorities>,
+    ca: Option<&Handout>,
     notice: Duration,
 ) -> Result<Made> {
     let mut made = Made::default();
@@ -218,7 +218,7 @@ pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<
     let server = Server::start(vec![case.clone()], Some(case.budget))?;
     let longest = Duration::from_secs(case.budget.seconds);
     let ca = Some(server.ca()).filter(|pem| !pem.is_empty());
-    let ca = ca.map(Authorities::write).transpose()?;
+    let ca = ca.map(Handout::write).transpose()?;
     let Made {
         calls,
         reported,

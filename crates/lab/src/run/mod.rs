@@ -2,7 +2,6 @@
 
 mod access_log;
 mod account;
-mod authorities;
 pub mod baseline;
 mod built;
 mod call;
@@ -43,7 +42,6 @@ mod words;
 pub use crate::plan::Cell;
 pub use access_log::{ID_PREFIX, LogEntries};
 pub use account::Account;
-pub use authorities::Authorities;
 pub use call::{Call, CallReply};
 pub use conductor::{Event, Setup, refuse_what_cannot_be, sweep};
 pub use cores::{Pinning, choose_cores, on_core};
@@ -62,6 +60,7 @@ pub use reach::reach;
 pub use receipt::{Missing, Remedy, receipt};
 pub(crate) use round::is_zero;
 pub use round::{BesideRound, Claim, Proof, Round, Start};
+pub use scratch::Handout;
 pub use servers::{Elsewhere, Servers};
 pub use service::Late;
 pub use trial::Runner;

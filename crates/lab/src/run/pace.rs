@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use hecaton_test_server::Pace;
 
 use super::Go;
-use super::extras::DueFile;
+use super::scratch::Handout;
 use crate::spec::{Arrivals, Rate};
 
 /// How long before its first request is due a driver gets the command, so that it has read the line by then.
@@ -17,7 +17,7 @@ pub(super) struct Paced {
     per_second: f64,
     offsets_us: std::sync::Arc<[u64]>,
     /// None where they are at equal distances.
-    file: Option<DueFile>,
+    file: Option<Handout>,
 }
 
 impl Paced {
@@ -26,7 +26,11 @@ impl Paced {
         let offsets_us = rate.offsets_us(per_second, count);
         let file = match rate.arrivals {
             Arrivals::Constant => None,
-            Arrivals::Poisson => Some(DueFile::of(&offsets_us)?),
+            Arrivals::Poisson => {
+                let lines = offsets_us.iter().map(|offset| format!("{offset}\n"));
+                let written = Handout::write(&lines.collect::<String>());
+                Some(written.context("cannot write when requests are due")?)
+            }
         };
         Ok(Paced {
             per_second,

@@ -10,7 +10,7 @@ use hecaton_test_server::{
     make_certificates,
 };
 
-use super::{Authorities, Pinning, effect};
+use super::{Handout, Pinning, effect};
 use crate::plan::{Cell, Load};
 use crate::spec::Sweep;
 
@@ -80,7 +80,7 @@ pub struct Servers {
     /// Why that connection is of no use any more.
     broken: RefCell<Option<String>>,
     /// The authorities of all that use TLS, in one file: some clients read it once in their life.
-    ca: Option<Authorities>,
+    ca: Option<Handout>,
     /// A certificate for another host, of an authority in that file.
     of_another_host: Option<Identity>,
 }
@@ -141,7 +141,7 @@ impl Servers {
             make_certificates(&[], Flaw::WrongHost).context("no certificate was made")?;
         pem += &identity.ca;
         self.of_another_host = Some(identity);
-        self.ca = Some(Authorities::write(&pem)?);
+        self.ca = Some(Handout::write(&pem)?);
         Ok(self)
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hecaton_test_server::{Interim, RoundSpec};
+use hecaton_test_server::RoundSpec;
 
 use super::length::Length;
 use super::{Cell, Go, Prepare, Runner, Verify, effect};
@@ -92,18 +92,14 @@ impl Runner<'_> {
             first,
             count,
             body_bytes: cell.load.body_bytes,
-            gzip: self.is_in_gzip(cell),
+            gzip: cell.load.job == Job::Gzip,
             delay: cell.load.delay,
             draw: block,
             round_trip: cell.load.round_trip(),
-            gate: None,
             word: self.word_for(cell),
-            cuts: 0,
-            varied: 0,
-            interim: Interim::Never,
             new_connections: !cell.load.keepalive,
-            json: self.is_of_documents(cell),
-            pace: None,
+            json: cell.load.job == Job::Json,
+            ..RoundSpec::default()
         }
     }
 
@@ -113,16 +109,6 @@ impl Runner<'_> {
         let round = self.measured_round(&trial.cell, go.first, length.count, trial.block);
         let (go, pace) = length.begin(go);
         (go, RoundSpec { pace, ..round })
-    }
-
-    /// Whether requests are for documents in JSON.
-    fn is_of_documents(&self, cell: &Cell) -> bool {
-        cell.load.job == Job::Json
-    }
-
-    /// Whether bodies come in gzip. The baseline loader decodes nothing.
-    fn is_in_gzip(&self, cell: &Cell) -> bool {
-        cell.load.job == Job::Gzip
     }
 
     /// The word that requests must have in their path; none for a load generator, which sends all to one path.
@@ -137,16 +123,11 @@ impl Runner<'_> {
     }
 }
 
-/// The first of `count` ids in a row, drawn anew for each `go`, so that nobody knows them before. All have ten digits,
-/// so that all requests are equally long.
-pub(super) fn draw_ids(count: u64) -> u64 {
-    rand::random_range(1_000_000_000..10_000_000_000 - count)
-}
-
-/// So many requests with ids of their own, each timed.
+/// So many requests with ids in a row, each timed. The ids are drawn anew for each `go`, so that nobody knows them
+/// before. All have ten digits, so that all requests are equally long.
 pub(super) fn drawn(count: u64) -> Go {
     Go {
-        first: draw_ids(count),
+        first: rand::random_range(1_000_000_000..10_000_000_000 - count),
         count,
         lat_every: LAT_EVERY,
         ..Go::default()

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use hecaton_lab::plan::Load;
-use hecaton_lab::run::{Authorities, Prepare, Verify};
+use hecaton_lab::run::{Handout, Prepare, Verify};
 use hecaton_test_server::{Certificate, Http2, Http3, Options, TestServer, Tls};
 
 use super::check::{Check, DriverProcess};
@@ -49,7 +49,7 @@ fn refuses(
         ..Options::default()
     })?;
     let pem = server.ca_pem().filter(|_| right_authority);
-    let authorities = pem.map(Authorities::write).transpose()?;
+    let authorities = pem.map(Handout::write).transpose()?;
     let http = ("http".to_owned(), version.into());
     let prepare = Prepare {
         ca: authorities.as_ref().map(|file| file.path().to_owned()),
