@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use console::{Term, style};
-use hecaton_lab::doctor::{Finding, Root, Standing, machine, noise, tools};
+use hecaton_lab::doctor::{Finding, Standing, machine, noise, tools};
+use hecaton_lab::ledger::Root;
 use hecaton_lab::report::{Style, wrapped};
 use hecaton_lab::spec::Project;
 

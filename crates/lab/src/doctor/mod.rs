@@ -6,13 +6,13 @@
 mod network;
 mod noise;
 mod processor;
-mod text;
 mod tools;
 
 use serde::Serialize;
 
+use crate::ledger::Root;
+
 pub use noise::noise;
-pub use text::Root;
 pub use tools::tools;
 
 /// One finding about the machine.

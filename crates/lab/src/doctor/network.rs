@@ -3,7 +3,7 @@
 use nix::sys::resource::{Resource, getrlimit};
 
 use super::Finding;
-use super::text::Root;
+use crate::ledger::Root;
 
 /// Connections at once that a run may well need: a pool twice over, for the last closes while the next opens.
 const WANTED: u64 = 4096;

@@ -1,7 +1,7 @@
 //! Cores, their clock, and who else uses them.
 
 use super::Finding;
-use super::text::Root;
+use crate::ledger::Root;
 use crate::run::{Pinning, choose_cores};
 
 /// Load average for each core above which other work is in the way.

@@ -64,7 +64,7 @@ fn batch(size: u64, rows: &[Row], cells: &Cells) -> Option<Batch> {
         async_ms: centre(&together),
         sync_average_ms: average(&sync),
         async_average_ms: average(&together),
-        speed_up: cells.ratio_by(&one, &all, milliseconds),
+        speed_up: cells.ratio_among(1, &one, &all, milliseconds),
         in_flight: intervals().map(|interval| interval.peak_in_flight).max(),
         connections: intervals().map(|interval| interval.connections_used).max(),
         rejected: [&one, &all]

@@ -37,17 +37,8 @@ impl<'a> Cells<'a> {
         ratio_of(&self.ratios(cell, than, speed), 1)
     }
 
-    /// How many times larger a value of `cell`'s rounds is than of `than`'s, over the blocks that hold both.
-    pub(super) fn ratio_by(
-        &self,
-        cell: &Cell,
-        than: &Cell,
-        value: fn(&Round) -> f64,
-    ) -> Option<Estimate> {
-        ratio_of(&self.ratios(cell, than, value), 1)
-    }
-
-    /// Like `ratio_by`, for one of `together` ratios. The interval is wider, so that all of them hold at once.
+    /// How many times larger a value of `cell`'s rounds is than of `than`'s, over the blocks that hold both. It is one of
+    /// `together` ratios, whose intervals are so wide that all of them hold at once.
     pub(super) fn ratio_among(
         &self,
         together: usize,

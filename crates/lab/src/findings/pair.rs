@@ -28,7 +28,7 @@ pub(super) fn pair(a: &Cell, b: &Cell, rows: &[Row], cells: &Cells) -> Pair {
     Pair {
         names: [name(a, b), name(b, a)],
         ratio: valid.then(|| cells.ratio(a, b)).flatten(),
-        cpu_ratio: valid.then(|| cells.ratio_by(a, b, cpu)).flatten(),
+        cpu_ratio: valid.then(|| cells.ratio_among(1, a, b, cpu)).flatten(),
     }
 }
 

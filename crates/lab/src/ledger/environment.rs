@@ -8,6 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::stamp::Stamp;
+use super::text::Root;
 use crate::run::{Hello, Pinning};
 use crate::spec::{Approach, Manifest};
 
@@ -92,37 +93,26 @@ impl Environment {
     /// Collects what can be found out about this machine. `root` is the checkout, whose revision is read.
     pub fn collect(root: Option<&Path>, descriptors: u64, pinning: Option<Pinning>) -> Environment {
         let core = pinning.map_or(0, |pinning| pinning.client_core);
-        let governor = format!("/sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor");
+        let machine = Root::default();
+        let system = machine.field("etc/os-release", "PRETTY_NAME=");
+        let governor = format!("sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor");
         Environment {
             date: Stamp::now().plain(),
             hecaton: env!("CARGO_PKG_VERSION").to_string(),
             test_server: None,
             revision: root.and_then(revision),
-            system: field("/etc/os-release", "PRETTY_NAME="),
-            kernel: read_line("/proc/sys/kernel/osrelease"),
-            processor: field("/proc/cpuinfo", "model name"),
+            system: system.map(|name| name.trim_matches('"').to_owned()),
+            kernel: machine.read("proc/sys/kernel/osrelease"),
+            processor: machine.field("proc/cpuinfo", "model name"),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
-            memory_kib: first(field("/proc/meminfo", "MemTotal:")),
-            governor: read_line(&governor),
-            load_average: first(read_line("/proc/loadavg")),
+            memory_kib: first(machine.field("proc/meminfo", "MemTotal:")),
+            governor: machine.read(&governor),
+            load_average: first(machine.read("proc/loadavg")),
             descriptors,
             pinning,
             clients: BTreeMap::new(),
         }
     }
-}
-
-/// The rest of the first line that begins with `key`, without what stands around the value.
-fn field(path: &str, key: &str) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
-    let rest = text.lines().find_map(|line| line.strip_prefix(key))?;
-    let value = rest.trim().trim_start_matches([':', ' ']);
-    Some(value.trim_matches('"').to_owned())
-}
-
-fn read_line(path: &str) -> Option<String> {
-    let text = std::fs::read_to_string(path).ok()?;
-    Some(text.trim().to_owned())
 }
 
 /// The number that a line begins with.

@@ -3,7 +3,7 @@
 use super::geometry::{Position, Span, size, span, xy};
 use super::scale::Linear;
 use super::svg::Svg;
-use super::terminal::shortened;
+use super::terminal::{filled, shortened};
 use crate::views::form::{Bar, Bars, Colour, Group, NARROW, Sign};
 
 /// Ratios that may stand on an axis.
@@ -194,7 +194,8 @@ fn legend(svg: &mut Svg, chart: &Bars, layout: &Layout) -> f64 {
         }
         key.draw(svg, xy(x, y));
         let most = (layout.width - key.indent() - 8.0) / CHARACTER;
-        for (place, line) in broken(key.words, most).iter().enumerate() {
+        let words = key.words.split(' ').map(str::to_owned);
+        for (place, line) in filled(words, most as usize).iter().enumerate() {
             if place > 0 {
                 (x, y) = (2.0, y + 18.0);
             }
@@ -203,20 +204,6 @@ fn legend(svg: &mut Svg, chart: &Bars, layout: &Layout) -> f64 {
         }
     }
     y + 4.0
-}
-
-/// Words in lines of at most so many characters; longer words have a line of their own.
-fn broken(words: &str, most: f64) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in words.split(' ') {
-        match lines.last_mut() {
-            Some(line) if (line.chars().count() + 1 + word.chars().count()) as f64 <= most => {
-                *line += &format!(" {word}");
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }
 
 /// An entry of the legend: a colour, a shape or a kind of name, and its meaning.

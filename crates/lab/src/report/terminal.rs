@@ -217,21 +217,28 @@ fn without_frames(style: &Style) -> comfy_table::Table {
 /// Breaks at spaces; the first line begins with `lead`, the others with the same indent.
 pub fn wrapped(text: &str, lead: &str, style: &Style) -> Vec<String> {
     let room = style.width - 2 - lead.chars().count();
-    let mut lines: Vec<String> = Vec::new();
-    for word in clean(text).split(' ').flat_map(|word| pieces(word, room)) {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
-                *line += &format!(" {word}")
-            }
-            _ => lines.push(word),
-        }
-    }
+    let text = clean(text);
+    let lines = filled(text.split(' ').flat_map(|word| pieces(word, room)), room);
     let indent = " ".repeat(lead.chars().count());
     let leads = std::iter::once(lead).chain(std::iter::repeat(&*indent));
     let lines = lines.iter().zip(leads);
     lines
         .map(|(line, lead)| format!("  {lead}{line}"))
         .collect()
+}
+
+/// Words in lines of at most so many characters; longer words have a line of their own.
+pub(super) fn filled(words: impl Iterator<Item = String>, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
+                *line += &format!(" {word}");
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
 }
 
 /// A word in parts that fit in a line.
