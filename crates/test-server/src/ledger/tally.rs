@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use hdrhistogram::Histogram;
-
 use crate::ledger::interval::Interval;
 use crate::ledger::summary::Summary;
+use crate::ledger::times::Times;
 use crate::ledger::{Arrival, Receipt};
 
 /// Counts since the interval began. They count requests unless the name says otherwise.
@@ -25,20 +24,9 @@ pub(crate) struct Tally {
     pub(crate) connections_open: u64,
     pub(crate) last_read: Option<Instant>,
     pub(crate) last_written: Option<Instant>,
-    lateness: Lateness,
+    /// By how much responses were later than planned.
+    lateness: Times,
 }
-
-/// By how many nanoseconds responses were later than planned.
-struct Lateness(Histogram<u32>);
-
-impl Default for Lateness {
-    fn default() -> Lateness {
-        Lateness(Histogram::new_with_bounds(1, LATEST_NS, 2).expect("bounds are in order"))
-    }
-}
-
-/// A longer lateness counts as this one.
-const LATEST_NS: u64 = 60_000_000_000;
 
 impl Tally {
     /// Counts a request whose head has been read, and how it came.
@@ -80,7 +68,8 @@ impl Tally {
     }
 
     pub(crate) fn late(&mut self, by: Duration) {
-        self.lateness.0.saturating_record(by.as_nanos() as u64);
+        // Rounded up to a microsecond.
+        self.lateness.record(by + Duration::from_nanos(999));
     }
 
     /// From the first request read to the last response written, in nanoseconds; 0 without any.
@@ -101,7 +90,7 @@ impl Tally {
 
     /// Lateness that the given share of responses did not exceed, in microseconds, rounded up.
     pub(crate) fn lateness_us(&self, share: f64) -> u64 {
-        self.lateness.0.value_at_quantile(share).div_ceil(1000)
+        self.lateness.quantile(share).unwrap_or_default().ceil() as u64
     }
 
     /// Adds the counts that the server's summary contains to it.
@@ -124,8 +113,7 @@ impl Tally {
 
     /// Adds the lateness of another interval.
     pub(crate) fn add_lateness(&mut self, other: &Tally) {
-        let lateness = self.lateness.0.add(&other.lateness.0);
-        lateness.expect("both have the same bounds");
+        self.lateness.merge(&other.lateness);
     }
 }
 
