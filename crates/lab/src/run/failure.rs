@@ -110,13 +110,6 @@ impl fmt::Display for DriverError {
 impl std::error::Error for DriverError {}
 
 /// Someone pressed Ctrl-C or sent SIGTERM.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("stopped on request")]
 pub struct Interrupted;
-
-impl fmt::Display for Interrupted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("stopped on request")
-    }
-}
-
-impl std::error::Error for Interrupted {}

@@ -19,7 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) const INSTALL: &str = "bin/hecaton drivers install";
 
 /// A client that cannot run here.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{client} cannot run here: {what}; {remedy}")]
 pub struct Missing {
     /// The client.
     pub client: String,
@@ -59,18 +60,6 @@ impl Missing {
         matches!(&self.remedy, Remedy::Command(command) if command.starts_with(INSTALL))
     }
 }
-
-impl fmt::Display for Missing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} cannot run here: {}; {}",
-            self.client, self.what, self.remedy
-        )
-    }
-}
-
-impl std::error::Error for Missing {}
 
 /// The version that the client prints.
 ///
