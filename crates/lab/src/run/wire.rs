@@ -90,7 +90,7 @@ impl Hello {
 }
 
 /// How a driver verifies the body of a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verify {
     /// The last eight bytes are the check value, in hexadecimal digits.
@@ -100,6 +100,7 @@ pub enum Verify {
     /// The body is requested in gzip, and decoded; its last eight bytes are the check value.
     Gzip,
     /// The body is read to its end and no check value is looked for.
+    #[default]
     None,
 }
 
@@ -110,7 +111,7 @@ impl fmt::Display for Verify {
 }
 
 /// The settings of the next requests.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Prepare {
     /// Method of every request.
     pub method: String,
@@ -318,13 +319,7 @@ mod tests {
             keepalive: true,
             verify: Verify::Tail,
             timeout_ms: 10_000,
-            ca: None,
-            fields: None,
-            body: None,
-            id_field: None,
-            urls: None,
-            expect: None,
-            more: BTreeMap::new(),
+            ..Prepare::default()
         };
         assert_eq!(
             text(2, Command::Prepare(prepare)),

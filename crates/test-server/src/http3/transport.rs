@@ -21,7 +21,7 @@ pub(super) type Raw = Rc<RefCell<SendStream>>;
 
 type Streams = Pin<Box<dyn Future<Output = Result<(SendStream, RecvStream), ConnectionError>>>>;
 type Incoming = Pin<Box<dyn Future<Output = Result<RecvStream, ConnectionError>>>>;
-type Opening<T> = Pin<Box<dyn Future<Output = Result<T, ConnectionError>>>>;
+type Opening = Pin<Box<dyn Future<Output = Result<SendStream, ConnectionError>>>>;
 
 /// The streams of a connection that others than HTTP/3 write to.
 pub(super) struct Wires {
@@ -92,8 +92,7 @@ pub(super) struct Transport {
 pub(super) struct Opener {
     connection: quinn::Connection,
     wires: Rc<Wires>,
-    both: Option<Streams>,
-    send: Option<Opening<SendStream>>,
+    send: Option<Opening>,
 }
 
 /// A stream that both sides send on.
@@ -202,7 +201,6 @@ impl Opener {
         Opener {
             connection: connection.clone(),
             wires,
-            both: None,
             send: None,
         }
     }
@@ -212,18 +210,9 @@ impl quic::OpenStreams<Bytes> for Opener {
     type BidiStream = Both;
     type SendStream = Send;
 
-    fn poll_open_bidi(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<Both, StreamErrorIncoming>> {
-        let connection = self.connection.clone();
-        let opening = self
-            .both
-            .get_or_insert_with(|| Box::pin(async move { connection.open_bi().await }));
-        let streams = ready!(opening.as_mut().poll(context));
-        self.both = None;
-        let (send, receive) = streams.map_err(of_stream)?;
-        Poll::Ready(Ok(Both::new(send, receive, &self.wires.hub)))
+    fn poll_open_bidi(&mut self, _: &mut Context<'_>) -> Poll<Result<Both, StreamErrorIncoming>> {
+        let why = "a server opens no stream for requests";
+        Poll::Ready(Err(StreamErrorIncoming::Unknown(why.into())))
     }
 
     fn poll_open_send(

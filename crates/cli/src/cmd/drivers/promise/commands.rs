@@ -1,10 +1,8 @@
 //! The commands that promises send to a driver, and their test servers.
 
-use std::time::Duration;
-
 use anyhow::Result;
 use hecaton_lab::run::{Go, Prepare, Verify};
-use hecaton_test_server::{Delay, Options, RoundSpec, TestServer};
+use hecaton_test_server::{Options, RoundSpec, TestServer};
 
 /// First id of the rounds made here.
 pub(super) const FIRST: u64 = 5_000_000_000;
@@ -22,13 +20,7 @@ pub(super) fn to(url: String, append_id: bool, verify: Verify) -> Prepare {
         keepalive: true,
         verify,
         timeout_ms: 5000,
-        ca: None,
-        fields: None,
-        body: None,
-        id_field: None,
-        urls: None,
-        expect: None,
-        more: Default::default(),
+        ..Prepare::default()
     }
 }
 
@@ -48,9 +40,6 @@ pub(super) fn page(count: u64) -> RoundSpec {
         first: FIRST,
         count,
         body_bytes: 133,
-        gzip: false,
-        delay: Delay::None,
-        round_trip: Duration::ZERO,
         ..RoundSpec::default()
     }
 }
