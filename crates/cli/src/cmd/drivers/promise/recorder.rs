@@ -12,20 +12,19 @@ use std::time::Duration;
 use anyhow::Result;
 use parking_lot::Mutex;
 
-/// Longest line and longest body that are read.
+/// Longest line that is read.
 const LONGEST: u64 = 64 << 10;
 
 /// How long a connection may be silent: longer than any check.
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// A request as it came.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug)]
 pub(super) struct Recorded {
     pub(super) method: String,
     pub(super) path: String,
     /// Names in lower case.
     pub(super) fields: BTreeMap<String, String>,
-    pub(super) body: Vec<u8>,
 }
 
 /// The server. Its threads end with the process, or with the connections of the driver.
@@ -82,11 +81,11 @@ fn serve(stream: TcpStream, requests: &Mutex<Vec<Recorded>>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut output = stream.try_clone()?;
     let mut input = BufReader::new(stream);
-    while let Some(mut request) = head(&mut input)? {
+    while let Some(request) = head(&mut input)? {
         if request.fields.contains_key("expect") {
             output.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
-        request.body = body(&mut input, &request)?;
+        skip_body(&mut input, &request)?;
         requests.lock().push(request);
         output.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")?;
     }
@@ -100,48 +99,38 @@ fn head(input: &mut impl BufRead) -> io::Result<Option<Recorded>> {
     let (Some(method), Some(path)) = (words.next(), words.next()) else {
         return Ok(None);
     };
-    let mut request = Recorded {
+    let mut fields = BTreeMap::new();
+    while let Some((name, value)) = line(input)?.split_once(':') {
+        fields.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+    }
+    Ok(Some(Recorded {
         method,
         path,
-        ..Recorded::default()
-    };
-    loop {
-        let text = line(input)?;
-        match text.split_once(':') {
-            Some((name, value)) => request
-                .fields
-                .insert(name.to_ascii_lowercase(), value.trim().to_owned()),
-            None => return Ok(Some(request)),
-        };
-    }
+        fields,
+    }))
 }
 
-fn body(input: &mut impl BufRead, request: &Recorded) -> io::Result<Vec<u8>> {
+/// Reads the body of a request, if it has one: the next head is behind it.
+fn skip_body(input: &mut impl BufRead, request: &Recorded) -> io::Result<()> {
     let field = |name: &str| request.fields.get(name);
-    if field("transfer-encoding").is_some_and(|coding| coding.eq_ignore_ascii_case("chunked")) {
-        return chunks(input);
+    let is_chunked = |coding: &String| coding.eq_ignore_ascii_case("chunked");
+    if !field("transfer-encoding").is_some_and(is_chunked) {
+        let length = field("content-length").map_or(Ok(0), |text| text.parse());
+        return skip(input, length.map_err(io::Error::other)?);
     }
-    let length = field("content-length").map_or(Ok(0), |text| text.parse());
-    bytes(input, length.map_err(io::Error::other)?)
-}
-
-fn chunks(input: &mut impl BufRead) -> io::Result<Vec<u8>> {
-    let mut all = Vec::new();
     loop {
         let length = line(input)?;
         let length = u64::from_str_radix(length.trim(), 16).map_err(io::Error::other)?;
-        all.extend(bytes(input, length)?);
+        skip(input, length)?;
         line(input)?;
         if length == 0 {
-            return Ok(all);
+            return Ok(());
         }
     }
 }
 
-fn bytes(input: &mut impl BufRead, length: u64) -> io::Result<Vec<u8>> {
-    let mut read = Vec::new();
-    input.take(length.min(LONGEST)).read_to_end(&mut read)?;
-    Ok(read)
+fn skip(input: &mut impl BufRead, length: u64) -> io::Result<()> {
+    io::copy(&mut input.take(length), &mut io::sink()).map(drop)
 }
 
 /// A line without its end; empty at the end of the connection, too.
