@@ -7,7 +7,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hecaton_audit::case::{Case, Catalogue, Severity, Verdict, hash};
+use hecaton_audit::case::{
+    Call, Case, Catalogue, Deed, Http2, Severity, Shown, Step, Verdict, hash,
+};
 use hecaton_audit::clients::Client;
 use hecaton_audit::report::table_of_cases;
 use hecaton_audit::run::{RUNS, Run, once};
@@ -111,10 +113,70 @@ fn each_case_catches_its_sin() {
     assert_none(&wrong);
 }
 
+/// The same case without the server's fault.
+fn without_fault(case: &Case) -> Case {
+    let mut case = case.clone();
+    if case.tls.certificate.fault {
+        case.tls.certificate = Shown::default();
+    }
+    if case.tls.hello.iter().any(|step| step.fault) {
+        case.tls.hello.clear();
+    }
+    if let Some(h2) = case.h2.as_mut().filter(|h2| h2.fault) {
+        *h2 = Http2::default();
+    }
+    for call in &mut case.calls {
+        if call.fault {
+            let plain: Call = toml::from_str(&format!("name = {:?}", call.name)).unwrap();
+            let stops = std::mem::take(&mut call.stops);
+            *call = Call { stops, ..plain };
+        }
+        let stops = call.stops.values_mut().flatten();
+        for steps in call.server.iter_mut().chain(stops) {
+            leave_fault_out(steps);
+        }
+    }
+    case
+}
+
+/// Takes the fault out of a list of steps. The steps after it belonged to the fault, so a whole response replaces them
+/// too.
+/// An attempt that is left without a response waits for the fault of another.
+fn leave_fault_out(steps: &mut Vec<Step>) {
+    if steps.is_empty() {
+        steps.push(Step::fine());
+    }
+    if let Some(at) = steps.iter().position(|step| step.fault) {
+        let responded = steps[..at]
+            .iter()
+            .any(|step| matches!(step.deed, Deed::Fine(_)));
+        steps.truncate(at);
+        if !responded {
+            steps.clear();
+            steps.push(Step::fine());
+        }
+    }
+}
+
+#[test]
+fn without_its_fault_an_attempt_gets_a_whole_response() {
+    let step = |text: &str| Step::try_from(text.to_owned()).unwrap();
+    let mut steps = vec![step("send HTTP/1.1 "), step("!close")];
+    leave_fault_out(&mut steps);
+    assert_eq!(steps, [Step::fine()]);
+    let mut steps = vec![
+        step("ok"),
+        step("!send HTTP/1.1 408 No\r\n\r\n"),
+        step("close"),
+    ];
+    leave_fault_out(&mut steps);
+    assert_eq!(steps, [Step::fine()]);
+}
+
 #[test]
 fn each_case_says_that_its_fault_is_missing() {
     let wrong = each(&cases(), |case| {
-        let run = run(&case.without_fault(), Client::saint());
+        let run = run(&without_fault(case), Client::saint());
         // Without its fault, a case may not apply at all.
         let honest = matches!(run.verdict, Verdict::SetupFailed | Verdict::NotApplicable);
         (!honest).then(|| format!("{} {}: {}: {}", case.code, case.id, run.verdict, run.says))

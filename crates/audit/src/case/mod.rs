@@ -103,7 +103,7 @@ impl Default for Budget {
 }
 
 /// One call that the client makes, and how the server serves it.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
     /// Its name in paths and facts.
@@ -263,42 +263,6 @@ impl Case {
     /// The call of a name.
     pub fn call(&self, name: &str) -> Option<&Call> {
         self.calls.iter().find(|call| call.name == name)
-    }
-
-    /// The same case without the server's fault.
-    #[must_use]
-    pub fn without_fault(&self) -> Case {
-        let mut case = self.clone();
-        if case.tls.certificate.fault {
-            case.tls.certificate = Shown::default();
-        }
-        if case.tls.hello.iter().any(|step| step.fault) {
-            case.tls.hello.clear();
-        }
-        if let Some(h2) = case.h2.as_mut().filter(|h2| h2.fault) {
-            *h2 = Http2::default();
-        }
-        for call in &mut case.calls {
-            if call.fault {
-                let name = call.name.clone();
-                *call = Call {
-                    name,
-                    method: get(),
-                    url: here(),
-                    server: fine(),
-                    stops: std::mem::take(&mut call.stops),
-                    ..Call::default()
-                };
-            }
-            let lists = call
-                .server
-                .iter_mut()
-                .chain(call.stops.values_mut().flatten());
-            for steps in lists {
-                step::leave_fault_out(steps);
-            }
-        }
-        case
     }
 
     fn check(&self) -> Result<()> {

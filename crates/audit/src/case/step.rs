@@ -176,25 +176,6 @@ impl Step {
     }
 }
 
-/// Takes the fault out of a list of steps. The steps after it belonged to the fault, so a whole response replaces them
-/// too.
-/// An attempt that is left without a response waits for the fault of another.
-pub(super) fn leave_fault_out(steps: &mut Vec<Step>) {
-    if steps.is_empty() {
-        steps.push(Step::fine());
-    }
-    if let Some(at) = steps.iter().position(|step| step.fault) {
-        let responded = steps[..at]
-            .iter()
-            .any(|step| matches!(step.deed, Deed::Fine(_)));
-        steps.truncate(at);
-        if !responded {
-            steps.clear();
-            steps.push(Step::fine());
-        }
-    }
-}
-
 /// The deeds that a word alone says.
 const WORDS: [(&str, Deed); 13] = [
     ("returned", Deed::Returned),
@@ -291,19 +272,5 @@ mod tests {
         for wrong in ["", "sleep", "pause", "pause x", "send-hex 1f8"] {
             assert!(Step::try_from(wrong.to_owned()).is_err(), "{wrong}");
         }
-    }
-
-    #[test]
-    fn without_its_fault_an_attempt_gets_a_whole_response() {
-        let mut steps = vec![step("send HTTP/1.1 "), step("!close")];
-        leave_fault_out(&mut steps);
-        assert_eq!(steps, [Step::fine()]);
-        let mut steps = vec![
-            step("ok"),
-            step("!send HTTP/1.1 408 No\r\n\r\n"),
-            step("close"),
-        ];
-        leave_fault_out(&mut steps);
-        assert_eq!(steps, [Step::fine()]);
     }
 }
