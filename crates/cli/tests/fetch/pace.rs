@@ -32,7 +32,7 @@ fn a_host_that_sends_retry_after_gets_its_pause_and_is_given_up_in_the_end() {
     let good = (0..50).map(|n| format!("{}/r/{n}", other.server.base_url()));
     let list = world.write("urls.txt", busy.chain(good));
     // No breaker is needed: one that is only overrun has `--wait-out`.
-    let arguments = ["--per-host", "1", "--breaker", "0", "--wait-out", "2s"];
+    let arguments = ["--per-host", "1", "--breaker", "0", "--wait-out", "5s"];
     let ending = world.run_to(4, &list, &arguments);
     assert!(
         ending.stderr.contains("given up after"),
@@ -50,9 +50,9 @@ fn a_host_that_sends_retry_after_gets_its_pause_and_is_given_up_in_the_end() {
         .values()
         .find(|record| record["outcome"] == "unreached");
     assert_eq!(unreached.unwrap()["why"], "its host was overrun (429)");
-    // One a second at most.
+    // One a second at most, until five seconds have passed.
     let sent = world.server.summary().requests;
-    assert!((2..=5).contains(&sent), "{sent}");
+    assert!((2..=8).contains(&sent), "{sent}");
     assert_eq!(other.server.summary().requests, 50);
 }
 
@@ -122,9 +122,9 @@ fn a_host_that_responds_429_for_ever_ends_and_pauses_of_any_length_are_bounded()
         );
         let arguments = [
             "--max-retry-after",
-            "50ms",
+            "300ms",
             "--wait-out",
-            "500ms",
+            "3s",
             "--retries",
             "0",
             "--per-host",
@@ -132,7 +132,7 @@ fn a_host_that_responds_429_for_ever_ends_and_pauses_of_any_length_are_bounded()
         ];
         let ending = world.run_to(3, &list, &arguments);
         assert!(ending.stderr.contains("given up"), "{}", ending.stderr);
-        // One in 50 ms at most, until half a second has passed.
+        // One in 300 ms at most, until three seconds have passed.
         let sent = world.server.summary().requests;
         assert!((2..=12).contains(&sent), "{sent}");
         assert_eq!(world.records().len(), 50);
