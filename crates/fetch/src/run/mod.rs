@@ -48,7 +48,7 @@ pub use self::hosts::HostView;
 pub use self::keep::BODIES;
 pub(crate) use self::limits::{Common, PartLimits};
 pub use self::own::{Clients, Referrer};
-pub use self::robots_cache::{CachedRobots, RobotsCache};
+pub use self::robots_cache::{Cached, RobotsCache};
 pub use self::settings::{check, check_columns, clients, list_clients};
 pub use self::shared::{Options, Work};
 pub use self::supply::{Standing, Supply, check_plan, worker_name};

@@ -21,7 +21,7 @@ const MOST_BYTES: usize = 32 << 20;
 const OF_A_HOST: usize = 160;
 
 /// The answer to a part that needs the rules of a host.
-pub enum CachedRobots {
+pub enum Cached {
     /// The rules.
     Rules(Arc<Robots>),
     /// They are unknown. The part fetches them, and keeps the claim until it has them.
@@ -78,16 +78,16 @@ impl RobotsCache {
     }
 
     /// The rules of a host, or who has to fetch them.
-    pub fn find(&self, host: &str, now: Instant) -> CachedRobots {
+    pub fn find(&self, host: &str, now: Instant) -> Cached {
         let mut memory = self.memory.lock();
         match memory.hosts.get(host) {
             Some(Entry::Rules { robots, came, .. })
                 if now.saturating_duration_since(*came) < HOLD =>
             {
-                return CachedRobots::Rules(robots.clone());
+                return Cached::Rules(robots.clone());
             }
             Some(Entry::Fetching(claim)) if claim.strong_count() > 0 => {
-                return CachedRobots::Awaited;
+                return Cached::Awaited;
             }
             _ => {}
         }
@@ -95,7 +95,7 @@ impl RobotsCache {
         let claim = Arc::new(());
         let fetching = Entry::Fetching(Arc::downgrade(&claim));
         memory.hosts.insert(host.into(), fetching);
-        CachedRobots::Nothing(Claim(claim))
+        Cached::Nothing(Claim(claim))
     }
 
     /// Keeps the rules of a host, and forgets the oldest ones if memory is short.
@@ -145,57 +145,50 @@ impl RobotsCache {
 mod tests {
     use super::*;
 
-    fn rules(robots_cache: &RobotsCache, host: &str, now: Instant) -> bool {
-        matches!(robots_cache.find(host, now), CachedRobots::Rules(_))
+    fn rules(cache: &RobotsCache, host: &str, now: Instant) -> bool {
+        matches!(cache.find(host, now), Cached::Rules(_))
     }
 
     #[test]
     fn rules_hold_for_a_day() {
-        let (robots_cache, came) = (RobotsCache::default(), Instant::now());
-        robots_cache.keep("a.example", Robots::allow_all(), came);
-        assert!(rules(&robots_cache, "a.example", came));
+        let (cache, came) = (RobotsCache::default(), Instant::now());
+        cache.keep("a.example", Robots::allow_all(), came);
+        assert!(rules(&cache, "a.example", came));
         assert!(rules(
-            &robots_cache,
+            &cache,
             "a.example",
             came + HOLD - Duration::from_secs(1)
         ));
-        assert!(!rules(&robots_cache, "a.example", came + HOLD));
-        assert!(!rules(&robots_cache, "b.example", came));
+        assert!(!rules(&cache, "a.example", came + HOLD));
+        assert!(!rules(&cache, "b.example", came));
     }
 
     #[test]
     fn one_part_fetches_a_file_and_another_if_the_first_has_gone() {
-        let (robots_cache, now) = (RobotsCache::default(), Instant::now());
-        let CachedRobots::Nothing(claim) = robots_cache.find("a.example", now) else {
+        let (cache, now) = (RobotsCache::default(), Instant::now());
+        let Cached::Nothing(claim) = cache.find("a.example", now) else {
             panic!("nobody has fetched it")
         };
-        assert!(matches!(
-            robots_cache.find("a.example", now),
-            CachedRobots::Awaited
-        ));
+        assert!(matches!(cache.find("a.example", now), Cached::Awaited));
         drop(claim);
-        let CachedRobots::Nothing(claim) = robots_cache.find("a.example", now) else {
+        let Cached::Nothing(claim) = cache.find("a.example", now) else {
             panic!("the part that had fetched it has gone")
         };
-        robots_cache.keep("a.example", Robots::allow_all(), now);
+        cache.keep("a.example", Robots::allow_all(), now);
         drop(claim);
-        assert!(rules(&robots_cache, "a.example", now));
+        assert!(rules(&cache, "a.example", now));
     }
 
     #[test]
     fn the_oldest_rules_go_first_and_all_that_is_kept_is_counted() {
         let now = Instant::now();
-        let robots_cache = RobotsCache::new(3 * (OF_A_HOST + 1));
+        let cache = RobotsCache::new(3 * (OF_A_HOST + 1));
         for host in ["a", "b", "a", "c", "d"] {
-            robots_cache.keep(host, Robots::allow_all(), now);
+            cache.keep(host, Robots::allow_all(), now);
         }
-        assert!(!rules(&robots_cache, "b", now));
-        assert!(
-            ["a", "c", "d"]
-                .iter()
-                .all(|host| rules(&robots_cache, host, now))
-        );
-        let memory = robots_cache.memory.lock();
-        assert_eq!((memory.bytes, memory.order.len()), (robots_cache.room, 3));
+        assert!(!rules(&cache, "b", now));
+        assert!(["a", "c", "d"].iter().all(|host| rules(&cache, host, now)));
+        let memory = cache.memory.lock();
+        assert_eq!((memory.bytes, memory.order.len()), (cache.room, 3));
     }
 }

@@ -180,11 +180,11 @@ fn feed_lists(
 /// Passes on every page of the sitemaps.
 fn feed_sitemaps(
     job: &Job,
-    robots_cache: &RobotsCache,
+    cache: &RobotsCache,
     take: &mut dyn FnMut(Entry) -> Result<()>,
 ) -> Result<Fed> {
     let mut number = 0;
-    sitemaps::each(job, &job.input.sitemap, robots_cache, &mut |entry| {
+    sitemaps::each(job, &job.input.sitemap, cache, &mut |entry| {
         number += 1;
         take(entry.numbered(number - 1))
     })?;

@@ -73,16 +73,11 @@ pub struct Grown {
     pub lock: Lock,
 }
 
-/// Adds what these lists have beyond what the plan of a folder knows. `robots_cache` gets the rules that were read.
+/// Adds what these lists have beyond what the plan of a folder knows. `cache` gets the rules that were read.
 ///
 /// # Errors
 /// As [`add`].
-pub fn grow(
-    folder: &Folder,
-    job: &Job,
-    robots_cache: &RobotsCache,
-    more: More<'_>,
-) -> Result<Grown> {
+pub fn grow(folder: &Folder, job: &Job, cache: &RobotsCache, more: More<'_>) -> Result<Grown> {
     let lock = lock(folder)?;
     // Another process may have added some before.
     let plan = Plan::planned(folder)?;
@@ -101,7 +96,7 @@ pub fn grow(
         Ok(identities)
     };
     let mut pages = |take: &mut dyn FnMut(Entry) -> Result<()>| match &plan.columns[..] {
-        [only] if only == URL => sitemaps::each(job, more.sitemaps, robots_cache, take),
+        [only] if only == URL => sitemaps::each(job, more.sitemaps, cache, take),
         columns => Err(Error::usage(format!(
             "a sitemap has URLs alone, and the list of the job has: {}",
             listed(columns)

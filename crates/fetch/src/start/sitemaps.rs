@@ -18,16 +18,16 @@ use crate::input::{Entry, InputError};
 use crate::job::Job;
 use crate::request::Naming;
 use crate::robots::{MOST, PATH, Robots, Verdict};
-use crate::run::{self, CachedRobots, Clients, Common, PartLimits, RobotsCache};
+use crate::run::{self, Cached, Clients, Common, PartLimits, RobotsCache};
 
-/// Hands over every page of these sitemaps and of those that they list. `robots_cache` gets the rules that were read.
+/// Hands over every page of these sitemaps and of those that they list. `cache` gets the rules that were read.
 ///
 /// # Errors
 /// When one of these cannot be read, or another one got no answer.
 pub fn each(
     job: &Job,
     sitemaps: &[String],
-    robots_cache: &RobotsCache,
+    cache: &RobotsCache,
     take: &mut dyn FnMut(Entry) -> Result<()>,
 ) -> Result<()> {
     if sitemaps.is_empty() {
@@ -47,7 +47,7 @@ pub fn each(
         naming: Naming::new(job)?,
         limits: PartLimits::new(job, None, Common::default())?,
         reactor: &reactor,
-        robots_cache,
+        cache,
         due: RefCell::default(),
         has_answered: Cell::new(false),
     };
@@ -72,7 +72,7 @@ struct Reader<'a> {
     limits: PartLimits,
     reactor: &'a Reactor,
     /// The rules of hosts, if they are obeyed.
-    robots_cache: &'a RobotsCache,
+    cache: &'a RobotsCache,
     /// When the next request to each host may begin.
     due: RefCell<HashMap<String, Instant>>,
     /// Whether a sitemap came.
@@ -145,10 +145,10 @@ impl Reader<'_> {
     fn rules(&self, visit: Visit<'_>) -> std::result::Result<Arc<Robots>, Unvisited> {
         let host = Host::of(visit.url).map_err(Unvisited::lasting)?;
         // Nobody else uses the rules while a job is planned.
-        let _claim = match self.robots_cache.find(host.as_str(), Instant::now()) {
-            CachedRobots::Rules(rules) => return Ok(rules),
-            CachedRobots::Nothing(claim) => Some(claim),
-            CachedRobots::Awaited => None,
+        let _claim = match self.cache.find(host.as_str(), Instant::now()) {
+            Cached::Rules(rules) => return Ok(rules),
+            Cached::Nothing(claim) => Some(claim),
+            Cached::Awaited => None,
         };
         let url = Url::parse(visit.url).and_then(|url| url.join(PATH));
         let url = url.map_err(Unvisited::lasting)?;
@@ -166,9 +166,7 @@ impl Reader<'_> {
             Err(unvisited) => (unvisited.redirect, &[][..]),
         };
         let robots = Robots::of_response(status, body, self.naming.of(host.as_str()));
-        Ok(self
-            .robots_cache
-            .keep(host.as_str(), robots, Instant::now()))
+        Ok(self.cache.keep(host.as_str(), robots, Instant::now()))
     }
 
     /// Requests a robots.txt, and reads what counts of it: it may have no end.
@@ -211,8 +209,8 @@ impl Reader<'_> {
     /// The least time between two requests to a host.
     fn spacing(&self, host: &Host<'_>) -> Duration {
         let spacing = self.limits.spacing(host);
-        match self.robots_cache.find(host.as_str(), Instant::now()) {
-            CachedRobots::Rules(rules) if self.job.pace.robots => {
+        match self.cache.find(host.as_str(), Instant::now()) {
+            Cached::Rules(rules) if self.job.pace.robots => {
                 spacing.max(rules.delay().unwrap_or_default())
             }
             _ => spacing,

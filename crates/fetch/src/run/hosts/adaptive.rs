@@ -96,7 +96,7 @@ impl Adaptive {
         most: Option<f64>,
         span: Span,
     ) {
-        let has_risen = self.heeds_latency && self.note(wait.as_secs_f64(), sign == Sign::Answer);
+        let has_risen = self.heeds_latency && self.note(wait.as_secs_f64(), sign == Sign::Up);
         if sign == Sign::Overrun || has_risen {
             // A request that was sent before the last halving says nothing about the rate since.
             if self.halved.is_none_or(|at| span.begun >= at) {
@@ -106,7 +106,7 @@ impl Adaptive {
                 // Requests that are under way have the latency of the old rate.
                 self.latency = self.latency.map(|(_, usual)| (usual, usual));
             }
-        } else if sign == Sign::Answer && is_held_back {
+        } else if sign == Sign::Up && is_held_back {
             let more = match self.is_doubling {
                 true => self.rate.min(1.0),
                 false => (STEP / self.shards / self.rate).min(self.rate),
@@ -176,12 +176,12 @@ mod tests {
             tokens = (tokens + (now - filled).as_secs_f64() * capacity).min(burst);
             filled = now;
             let sign = match tokens >= 1.0 {
-                true => Sign::Answer,
+                true => Sign::Up,
                 false => Sign::Overrun,
             };
-            tokens -= if sign == Sign::Answer { 1.0 } else { 0.0 };
+            tokens -= if sign == Sign::Up { 1.0 } else { 0.0 };
             if now >= half {
-                *(if sign == Sign::Answer {
+                *(if sign == Sign::Up {
                     &mut good
                 } else {
                     &mut bad
@@ -225,7 +225,7 @@ mod tests {
         let mut now = Instant::now();
         let mut adaptive = Adaptive::new(1);
         let grow = |adaptive: &mut Adaptive, now| {
-            ended(adaptive, (Sign::Answer, QUICK), (true, None), now);
+            ended(adaptive, (Sign::Up, QUICK), (true, None), now);
             adaptive.rate()
         };
         assert_eq!(grow(&mut adaptive, now), 2.0);
@@ -256,15 +256,10 @@ mod tests {
     fn a_rate_that_nothing_waits_for_stays_and_so_does_one_at_its_limit() {
         let now = Instant::now();
         let mut adaptive = Adaptive::new(1);
-        ended(&mut adaptive, (Sign::Answer, QUICK), (false, None), now);
+        ended(&mut adaptive, (Sign::Up, QUICK), (false, None), now);
         assert_eq!(adaptive.rate(), FIRST);
         for _ in 0..100 {
-            ended(
-                &mut adaptive,
-                (Sign::Answer, QUICK),
-                (true, Some(10.0)),
-                now,
-            );
+            ended(&mut adaptive, (Sign::Up, QUICK), (true, Some(10.0)), now);
         }
         assert_eq!(adaptive.rate(), 10.0);
     }
@@ -275,7 +270,7 @@ mod tests {
         let mut adaptive = Adaptive::new(1);
         for _ in 0..20 {
             now += QUICK;
-            ended(&mut adaptive, (Sign::Answer, QUICK), (true, None), now);
+            ended(&mut adaptive, (Sign::Up, QUICK), (true, None), now);
         }
         let before = adaptive.rate();
         let slow = Duration::from_secs(1);
@@ -283,7 +278,7 @@ mod tests {
         let mut last = before;
         for _ in 0..2000 {
             now += slow;
-            ended(&mut adaptive, (Sign::Answer, slow), (true, None), now);
+            ended(&mut adaptive, (Sign::Up, slow), (true, None), now);
             halvings += u32::from(adaptive.rate() < last);
             last = adaptive.rate();
         }
@@ -296,7 +291,7 @@ mod tests {
     fn failures_that_come_at_once_do_not_change_the_rate() {
         let now = Instant::now();
         let mut adaptive = Adaptive::new(1);
-        ended(&mut adaptive, (Sign::Answer, QUICK), (false, None), now);
+        ended(&mut adaptive, (Sign::Up, QUICK), (false, None), now);
         for _ in 0..100 {
             ended(
                 &mut adaptive,

@@ -61,7 +61,7 @@ impl HostSign {
     /// The sign that it gives to the host's adaptive rate.
     pub fn sign(self) -> Sign {
         match self {
-            HostSign::Well => Sign::Answer,
+            HostSign::Well => Sign::Up,
             HostSign::Badly | HostSign::Refused => Sign::Failed,
             HostSign::Overrun(_) | HostSign::Unavailable(_) => Sign::Overrun,
         }
@@ -72,7 +72,7 @@ impl HostSign {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// Well, whatever the status.
-    Answer,
+    Up,
     /// With a failure that may have other reasons than the rate.
     Failed,
     /// The host said that it is overrun.

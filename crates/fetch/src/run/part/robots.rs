@@ -14,7 +14,7 @@ use crate::run::hosts::Gate;
 use crate::run::line::{RecordWriter, Unsent};
 use crate::run::own::Referrer;
 use crate::run::reasons::{Seen, unsent};
-use crate::run::robots_cache::{CachedRobots, Claim};
+use crate::run::robots_cache::{Cached, Claim};
 
 /// The file of a host.
 struct RobotsFile {
@@ -75,19 +75,19 @@ impl OpenPart {
         if self.hosts.is_gated(host) {
             return None;
         }
-        let robots_cache = self.limits.common.robots_cache.as_ref()?;
-        match robots_cache.find(self.hosts.name(host), Instant::now()) {
-            CachedRobots::Rules(rules) => {
+        let cache = self.limits.common.robots_cache.as_ref()?;
+        match cache.find(self.hosts.name(host), Instant::now()) {
+            Cached::Rules(rules) => {
                 if visited.is_new {
                     self.keep_delay(host, &rules);
                 }
                 return Some(rules);
             }
-            CachedRobots::Awaited => {
+            Cached::Awaited => {
                 self.awaited.elsewhere.push(visited.file()?);
                 self.hosts.close_gate(host, Gate::Shut);
             }
-            CachedRobots::Nothing(claim) => self.request_robots(visited.file()?, claim),
+            Cached::Nothing(claim) => self.request_robots(visited.file()?, claim),
         }
         None
     }
@@ -140,26 +140,26 @@ impl OpenPart {
 
     /// Keeps the robots.txt of a host that has just come, and applies it to the inputs that wait for it.
     pub fn heed(&mut self, host: u32, robots: Robots, maker: &Maker, writer: &mut RecordWriter) {
-        let Some(robots_cache) = &self.limits.common.robots_cache else {
+        let Some(cache) = &self.limits.common.robots_cache else {
             return;
         };
-        let rules = robots_cache.keep(self.hosts.name(host), robots, Instant::now());
+        let rules = cache.keep(self.hosts.name(host), robots, Instant::now());
         self.awaited.claims.remove(&host);
         self.apply(host, &rules, maker, writer);
     }
 
     /// Applies what other parts fetched meanwhile. The file of a part that has gone is fetched here.
     pub(super) fn apply_awaited(&mut self, reading: &mut Reading<'_>) {
-        let Some(robots_cache) = self.limits.common.robots_cache.clone() else {
+        let Some(cache) = self.limits.common.robots_cache.clone() else {
             return;
         };
         for file in std::mem::take(&mut self.awaited.elsewhere) {
-            match robots_cache.find(self.hosts.name(file.host), Instant::now()) {
-                CachedRobots::Rules(rules) => {
+            match cache.find(self.hosts.name(file.host), Instant::now()) {
+                Cached::Rules(rules) => {
                     self.apply(file.host, &rules, reading.maker, reading.writer);
                 }
-                CachedRobots::Awaited => self.awaited.elsewhere.push(file),
-                CachedRobots::Nothing(claim) => self.request_robots(file, claim),
+                Cached::Awaited => self.awaited.elsewhere.push(file),
+                Cached::Nothing(claim) => self.request_robots(file, claim),
             }
         }
     }
