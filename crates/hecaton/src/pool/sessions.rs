@@ -148,33 +148,14 @@ impl Sessions {
 
     /// Since when the connection that is idle longest has been so.
     pub fn oldest(&self) -> Option<Instant> {
-        let all = lock(&self.all);
-        all.origins
-            .values()
-            .flat_map(OriginState::idle)
-            .map(|s| s.idle_since)
-            .min()
+        lock(&self.all).oldest()
     }
 
     /// Closes the connection that is idle longest.
     pub fn drop_oldest(&self) {
         let mut all = lock(&self.all);
-        let oldest = |state: &OriginState| state.idle().map(|s| s.idle_since).min();
-        let found = all
-            .origins
-            .iter()
-            .filter_map(|(origin, state)| Some((oldest(state)?, origin)));
-        let Some((since, origin)) = found.min_by_key(|(since, _)| *since) else {
-            return;
-        };
-        let origin = origin.clone();
-        if let Some(state) = all.origins.get_mut(&origin) {
-            state
-                .sessions
-                .retain(|s| s.active > 0 || s.idle_since > since);
-            if state.is_empty() {
-                all.origins.remove(&origin);
-            }
+        if let Some(since) = all.oldest() {
+            all.close_idle(|session| session.idle_since <= since);
         }
     }
 
@@ -196,11 +177,7 @@ impl Sessions {
 
     /// Closes every idle connection.
     pub fn clear(&self) {
-        let mut all = lock(&self.all);
-        all.origins.retain(|_, state| {
-            state.sessions.retain(|session| session.active > 0);
-            !state.is_empty()
-        });
+        lock(&self.all).close_idle(|_| true);
     }
 
     /// Changes the state of an origin, and serves the waiting requests.
@@ -259,6 +236,21 @@ impl All {
         }
         self.swept = Some(Instant::now());
         self.prune(idle_timeout);
+    }
+
+    /// Since when the connection that is idle longest has been so.
+    fn oldest(&self) -> Option<Instant> {
+        let idle = self.origins.values().flat_map(OriginState::idle);
+        idle.map(|session| session.idle_since).min()
+    }
+
+    /// Closes those idle connections of which `which` holds.
+    fn close_idle(&mut self, which: impl Fn(&Session) -> bool) {
+        self.origins.retain(|_, state| {
+            let stays = |session: &Session| session.active > 0 || !which(session);
+            state.sessions.retain(stays);
+            !state.is_empty()
+        });
     }
 
     fn prune(&mut self, idle_timeout: Duration) {
