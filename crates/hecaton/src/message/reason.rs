@@ -32,6 +32,8 @@ macro_rules! reasons {
 }
 
 reasons! {
+    /// The name of the proxy has no address.
+    ProxyUnresolved = "proxy_unresolved",
     /// Nothing listens at the address.
     ConnectionRefused = "connection_refused",
     /// The setting `allow_address` forbids every address of the host.

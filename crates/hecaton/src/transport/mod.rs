@@ -234,7 +234,8 @@ impl Connector {
         dial.trace.attempt().phase = Phase::Resolve;
         let proxy = self.resolver.unless_reached(&server.host);
         let resolving = async {
-            let addresses = self.resolver.resolve(&server.host, server.port).await?;
+            let addresses = self.resolver.resolve(&server.host, server.port).await;
+            let addresses = addresses.map_err(|of| of.for_reason(Reason::ProxyUnresolved))?;
             Ok((addresses, self.target(server, origin, config).await?))
         };
         let (addresses, target) = dial.within(Phase::Resolve, resolving).await?;

@@ -33,6 +33,7 @@ class TyphoeusResponseTest < DropInTest
     ["TLSError", :connect, :certificate_expired] => :ssl_connect_error, # That of a proxy.
     ["ConnectError", :tls, nil] => :ssl_connect_error,
     ["ConnectError", :connect, :proxy_refused] => :recv_error,
+    ["ResolveError", :resolve, :proxy_unresolved] => :couldnt_resolve_proxy,
     ["ProtocolError", :send, :connection_closed] => :send_error,
     ["ProtocolError", :first_byte, :connection_closed] => :got_nothing,
     ["ProtocolError", :first_byte, :response_malformed] => :unsupported_protocol,

@@ -98,7 +98,8 @@ module Hecaton::Typhoeus
     def of(outcome)
       case outcome
       when Hecaton::TimeoutError then :operation_timedout
-      when Hecaton::ResolveError then resolve(outcome)
+      when Hecaton::ResolveError
+        outcome.reason == :proxy_unresolved ? :couldnt_resolve_proxy : :couldnt_resolve_host
       when Hecaton::ConnectError then connect(outcome)
       when Hecaton::TLSError then tls(outcome)
       when Hecaton::ProtocolError then protocol(outcome)
@@ -116,13 +117,6 @@ module Hecaton::Typhoeus
       certificate_not_pinned certificate_invalid certificate_missing
     ].freeze
     private_constant :UNVERIFIED
-
-    # A name that is not the URL's is the proxy's.
-    private_class_method def resolve(error)
-      name = error.message[/\Acannot resolve ([^\s:]+): /, 1] or return :couldnt_resolve_host
-
-      error.url.to_s.match?(%r{://#{Regexp.escape(name)}(?![^:/])}i) ? :couldnt_resolve_host : :couldnt_resolve_proxy
-    end
 
     private_class_method def connect(error)
       return :recv_error if error.reason == :proxy_refused # libcurl could not receive what it waited for.
