@@ -1,7 +1,11 @@
 //! Many workers on one folder: parts by number, a takeover, and a sleeper that wakes up too late.
 
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use hecaton_e2e::peer::{Peer, Requests};
 use hecaton_test_server::{Delay, Options};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -126,6 +130,42 @@ fn a_worker_whose_part_was_taken_over_and_left_fails_so_that_it_is_repeated() {
     );
     assert_eq!(ending(&mut part(&world, 0)).status, Some(0));
     assert_eq!(world.records().len(), 400);
+}
+
+#[test]
+fn a_body_that_cannot_be_written_after_its_part_was_taken_over_is_no_outcome() {
+    const BODY: &str = "HTTP/1.1 200 OK\r\nContent-Length: 3000000\r\n\r\n";
+    for mode in ["files", "warc", "tar"] {
+        let goes_on = Arc::new(AtomicBool::new(false));
+        let goes = goes_on.clone();
+        let peer = Peer::playing(move |mut stream, _| {
+            stream.head();
+            until(|| goes.load(Ordering::SeqCst));
+            let _ = stream.write_all(&[BODY.as_bytes(), &[b'x'; 3_000_000]].concat());
+        });
+        let world = World::new();
+        let list = world.write("urls.txt", std::iter::once(peer.url("/")));
+        plan(&world, &list, &["--keep-body", mode]);
+        let first = part(&world, 0).spawn().unwrap();
+        until(|| peer.connections() == 1);
+        // Another worker has the part, and a file is where the folder of large bodies would be.
+        let in_the_way =
+            ["parts/000000/attempt-2", "bodies/partial"].map(|name| world.out().join(name));
+        for path in &in_the_way {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        goes_on.store(true, Ordering::SeqCst);
+        let first = end_of(first);
+        assert_eq!(first.status, Some(1), "{mode}: {}", first.stderr);
+        for path in in_the_way {
+            std::fs::remove_file(path).unwrap();
+        }
+        let second = ending(&mut part(&world, 0));
+        assert_eq!(second.status, Some(0), "{mode}: {}", second.stderr);
+        assert_eq!(world.records()[&0]["bytes"], 3_000_000, "{mode}");
+        assert_eq!(peer.connections(), 2, "{mode}");
+    }
 }
 
 #[test]

@@ -185,14 +185,15 @@ impl Bodies {
         }
     }
 
-    /// The result of receiving the body of a request that has ended.
-    pub fn ended(&mut self, slot: u32, outcome: Outcome, pending: &mut Pending) -> Came {
+    /// The result of receiving the body of a request that has ended; none if the body was left.
+    pub fn ended(&mut self, slot: u32, outcome: Outcome, pending: &mut Pending) -> Option<Came> {
         let Some(receiving) = self.open.remove(&slot) else {
-            return Came::Outcome(outcome, None);
+            return Some(Came::Outcome(outcome, None));
         };
         self.in_memory -= receiving.in_memory();
         let end = receiving.end;
-        match (receiving.state, outcome) {
+        Some(match (receiving.state, outcome) {
+            (State::Over(Over::Left), _) => return None,
             (State::Over(Over::Useless), outcome) => Came::Again(outcome),
             (State::Over(Over::TooLarge), Ok(response)) => {
                 let why = format!("the body has more than the {} bytes of max_body", self.most);
@@ -211,7 +212,7 @@ impl Bodies {
             }
             (State::OnDisk(partial), outcome) => on_disk(partial, end, outcome, pending),
             (_, outcome) => Came::Outcome(outcome, None),
-        }
+        })
     }
 }
 

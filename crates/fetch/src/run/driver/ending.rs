@@ -29,7 +29,10 @@ impl Driver<'_> {
             return Ok(());
         };
         self.note_bytes(&flight, index, &outcome, now);
-        let came = self.bodies.ended(slot, outcome, &mut flight.pending);
+        let Some(came) = self.bodies.ended(slot, outcome, &mut flight.pending) else {
+            self.open[index].hosts.uncount(flight.host);
+            return Ok(());
+        };
         let (end, outcome, body) = self.seen(slot, came, &flight, now);
         let fate = self.fate(end, &flight, &outcome);
         self.note_memory(fate.then);
