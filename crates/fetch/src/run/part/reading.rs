@@ -21,13 +21,13 @@ use crate::segment::Pages;
 /// Inputs that are read from a group at once.
 const AT_ONCE: usize = 32;
 
-/// How often the part looks for a robots.txt that another part fetches.
+/// The longest wait until the part looks again for a robots.txt that another part fetches.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// The host that a URL led to.
 struct Reached {
     host: u32,
-    /// Whether the user wrote it as their own.
+    /// Whether it is the user's own.
     is_own: bool,
     /// The rules of its robots.txt; none if its inputs wait for them, or if no rules are obeyed.
     rules: Option<Arc<Robots>>,
@@ -163,8 +163,8 @@ impl OpenPart {
             return;
         }
         let rendered = reading.maker.render(&planned.held);
-        let (pages, way) = self.reached(&planned);
-        if let Some(unsent) = self.needs_none(&planned, way.as_ref(), &rendered, reading) {
+        let (pages, way) = self.beginning(&planned);
+        if let Some(unsent) = self.needs_none(&planned, &rendered, reading) {
             let rendered = rendered.as_ref().ok();
             return self.unsent(reading.writer, &planned, rendered, unsent, &Sent::default());
         }
@@ -210,7 +210,6 @@ impl OpenPart {
     fn needs_none<'a>(
         &self,
         planned: &Planned,
-        way: Option<&Way>,
         rendered: &'a std::result::Result<Rendered<'_>, String>,
         reading: &Reading<'_>,
     ) -> Option<Unsent<'a>> {
@@ -221,14 +220,13 @@ impl OpenPart {
         if reading.repeats.contains(planned.number) {
             return Some(unsent(Seen::Duplicate));
         }
-        // Only requests that must not be repeated have intents. A request that has become a GET stays one.
-        let again = reading.resend_unknown || way.is_some_and(|way| way.is_get);
-        let is_unknown = !again && self.intents.contains(planned.number);
+        // Only requests that must not be repeated have intents.
+        let is_unknown = !reading.resend_unknown && self.intents.contains(planned.number);
         is_unknown.then(|| unsent(Seen::Intent))
     }
 
-    /// The pages that an input has had, and where it goes on, after earlier attempts and rounds.
-    fn reached(&mut self, planned: &Planned) -> (Option<Pages>, Option<Way>) {
+    /// The pages that an input has had, and where they, or redirects of earlier rounds, led it.
+    fn beginning(&mut self, planned: &Planned) -> (Option<Pages>, Option<Way>) {
         let earlier = planned.earlier.as_deref();
         let had = earlier.and_then(|earlier| earlier.pages.as_ref());
         let (mut pages, way) = self.unfinished.remove(&planned.number).unzip();
