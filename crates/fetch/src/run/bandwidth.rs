@@ -1,8 +1,8 @@
 //! `--max-bandwidth`: how many bytes of bodies the threads of a run may receive in a second, all together, and from
 //! single hosts.
 //!
-//! Each byte costs time. Until the time has passed, no request is sent and no further piece of a body is taken, so that
-//! TCP slows the servers down. Requests go on to be polled meanwhile: none times out because of the pause.
+//! Each byte costs time. Until the time has passed, no request is taken from the queues, and no further piece of a body
+//! that comes in pieces: TCP slows the servers down. Requests are polled meanwhile, so that none times out.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -54,12 +54,12 @@ struct Chosen {
     at: Instant,
 }
 
-/// The party whose failure an outcome is, if it is one.
+/// The party that an outcome comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
-    /// That of the host, as far as anyone knows.
+    /// The host, as far as anyone knows.
     Host,
-    /// That of a proxy, while others can be taken; and whether that is news.
+    /// A proxy that failed, while others can be taken; and whether that is news.
     Proxy(bool),
 }
 

@@ -14,14 +14,14 @@ use crate::template::{Escaping, Template};
 pub enum BodyName {
     /// Columns in a text.
     Columns(Template),
-    /// The path of the URL that was requested.
+    /// The path of the input's URL.
     UrlPath,
     /// The header `Content-Disposition`, or else the end of the URL's path.
     Disposition,
 }
 
 impl BodyName {
-    /// That of a job; none if bodies have the numbers of their inputs. Columns are checked if they are known.
+    /// That of a job; none if bodies have the numbers of their inputs, or if it needs columns that are not known yet.
     ///
     /// # Errors
     /// When it is no name, or bodies are no files.

@@ -36,7 +36,7 @@ pub fn most_idle(concurrency: usize, clients: usize) -> Result<usize> {
     idle(concurrency, clients, limit)
 }
 
-/// Each client keeps as many idle connections as all may have requests in flight: one may have all of them.
+/// Enough for each client to have as many idle connections as all have requests in flight: it may get all of them.
 fn needed(concurrency: usize, clients: usize) -> u64 {
     (concurrency as u64)
         .saturating_mul(clients as u64 + 1)

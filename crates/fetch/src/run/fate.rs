@@ -9,7 +9,7 @@
 //! - 429 and 503 say that the host is overrun: that is no failure of the input, unless others that began after that had
 //!   an answer.
 //!
-//! A request that must not be repeated is recorded, unless its host never had it.
+//! A request that must not be repeated is not sent again, unless its host never had it.
 
 use std::time::{Duration, SystemTime};
 
@@ -65,7 +65,7 @@ pub struct Failure {
 /// What becomes of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
-    /// This is how it ended.
+    /// Not sent again: it has its record, or the redirect that it got is followed.
     Record,
     /// Again after a while, if its input and its host have tries left.
     Again,
@@ -73,8 +73,8 @@ pub enum Then {
     Once,
     /// As `Again`, without counting as a try while its host is busy with others, with fewer requests at once.
     Apart,
-    /// Again when its host allows, without counting as a try; as `Again` once its host has an answer to others. Recorded
-    /// once `wait_out` has passed.
+    /// Again when its host allows, without counting as a try; as `Again` once its host has an answer to others.
+    /// `Record` once `wait_out` has passed.
     Later,
     /// Again before those of its host that were not sent yet, without counting as a try.
     Now,
@@ -104,7 +104,7 @@ pub struct Budget {
     pub is_down: bool,
     /// Whether its input and its host have a try left.
     pub has_tries: bool,
-    /// Whether it may still wait: its host was not given up, and was not overrun for `wait_out`.
+    /// Whether it may wait: its host was not given up, and it was put off first less than `wait_out` ago, if ever.
     pub has_time: bool,
     /// Whether its host had an answer to another that began after it said to this request that it is overrun.
     pub has_host: bool,

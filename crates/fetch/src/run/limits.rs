@@ -27,7 +27,7 @@ impl Pace {
         [share, foreign].map(|default| self.per_host.unwrap_or(default).min(share))
     }
 
-    /// Whether any number of requests a second may be sent to a host of others.
+    /// Whether the user chose how many requests a second hosts of others may get.
     pub fn any_rate(&self) -> bool {
         self.own_hosts || self.rate.is_some()
     }

@@ -22,7 +22,7 @@ pub struct Tried {
     pub attempts: u32,
     /// When the last try began.
     pub begun: SystemTime,
-    /// Where a redirect led.
+    /// Where redirects or pages led.
     pub location: Option<String>,
     /// The number of the page, if the job follows pages.
     pub page: Option<u32>,
@@ -55,7 +55,7 @@ pub struct Unsent<'a> {
 pub struct Sent<'a> {
     /// How often it was tried.
     pub attempts: u32,
-    /// Where a redirect or a page led, which was not fetched.
+    /// Where redirects or pages led.
     pub location: Option<&'a str>,
     /// The status of that redirect.
     pub redirect: Option<u16>,

@@ -25,7 +25,7 @@ pub struct Referrer<'a> {
     pub is_own: bool,
 }
 
-/// The hosts that the user wrote as their own.
+/// Which hosts are the user's own: local ones, those that the job names, and those of the same site that they lead to.
 #[derive(Clone, Debug, Default)]
 pub struct OwnHosts {
     /// Whether all hosts of the list are.

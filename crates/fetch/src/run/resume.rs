@@ -35,7 +35,7 @@ pub enum Beginning {
 pub struct Requested<'a> {
     /// The URL of the request.
     pub url: &'a str,
-    /// Whether it is a GET without a `Range` of its own.
+    /// Whether it is a GET, and no settings of the job choose a part or a coding.
     pub is_plain: bool,
 }
 

@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(500);
 pub enum Standing {
     /// It is ours.
     Held,
-    /// The dispatcher was silent for long. Nothing more is started, and responses are still recorded.
+    /// The dispatcher was silent for long. No request leaves a queue, and responses are still recorded.
     Silent,
     /// It may be someone else's by now: it is left.
     Lost,

@@ -1,4 +1,4 @@
-//! Finds a response that nobody requested: a part of a body (206) passes for no body, and a 304 for no answer.
+//! Finds a response that nobody requested: a part of a body (206), or a 304. Neither passes for a whole body.
 
 use hecaton::{Kind, Phase};
 

@@ -200,7 +200,7 @@ impl Shared {
         }
     }
 
-    /// Ends an attempt without a response. A re-send follows; after a failure, the retry rules decide.
+    /// Ends an attempt without a whole response. A re-send follows; after a failure, the retry rules decide.
     fn leave(
         &self,
         broken: Broken,

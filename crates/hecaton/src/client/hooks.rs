@@ -34,8 +34,7 @@ pub type Changes = Vec<(String, Option<Vec<u8>>)>;
 /// A program's response to an attempt that it intercepts.
 #[derive(Clone, Debug)]
 pub enum Given {
-    /// Nothing: the attempt is made on the network. If `observed`, [`Hooks::observe`] receives its response, unless the
-    /// outcome is that response.
+    /// Nothing: the attempt is made on the network. If `observed`, [`Hooks::observe`] may receive its response.
     Nothing {
         /// Whether the program observes responses.
         observed: bool,
@@ -101,8 +100,8 @@ pub trait Hooks: Send + Sync {
         Box::pin(ready(Given::Nothing { observed: false }))
     }
 
-    /// Called with a response of the network that is not the request's outcome, if the program observes responses and
-    /// if the body could be read whole. Another attempt replaces it, or it is a redirect that is refused.
+    /// Called with a response of the network that another attempt replaces, or that is a redirect which is refused, if
+    /// the program observes responses and if the body could be read whole.
     fn observe(&self, _number: usize, _response: Response) -> BoxFuture<'static, ()> {
         Box::pin(ready(()))
     }

@@ -4,8 +4,8 @@
 //!
 //! - `respond`: one run of it, or as many as its retry predicate demands (`predicate_retries`)
 //! - `redirects`: one URL after the other, by `redirect_rules`
-//! - `attempts`: whether another attempt follows (`resends`, retries, `digest`). The program's hooks are called before
-//!   each one (`before_attempt`, `intercepted`)
+//! - `attempts`: whether another attempt follows (`resends`, retries, `digest`). A request's own hooks are called
+//!   before (`before_attempt`, `intercepted`)
 //! - `attempt`: one attempt, over HTTP/2 or HTTP/3 if the origin supports them (`stream_attempt`), else over HTTP/1.1.
 //!   `pool` gives it its connection, after it has waited for a permit if `per_origin` or `max_connections` is set. The
 //!   deadline limits that wait, and `queue_timeout` if it is set. A stream of a connection that carries others needs no

@@ -93,8 +93,8 @@ impl<'a> Trail<'a> {
         Ok(true)
     }
 
-    /// An empty request to the URL of the redirect. It stands for its origin, its target and its `Host`, and not for
-    /// the method.
+    /// An empty request to the URL of the redirect. It stands for its origin, its target, its `Host` and its body, and
+    /// not for the method.
     fn target(&self, request: &Request, mut url: String) -> Result<Request, Failure> {
         url.truncate(url.find('#').unwrap_or(url.len()));
         let (scheme, _) = url.split_once(':').unwrap_or_default();
@@ -164,7 +164,7 @@ impl<'a> Trail<'a> {
     }
 }
 
-/// Whether a response has a `Location`, readable or not.
+/// Whether a response is a redirect with a `Location`, readable or not.
 pub(crate) fn leads_elsewhere(status: u16, fields: &[u8]) -> bool {
     Redirect::is_one(status) && Fields(fields).get("location").is_some()
 }

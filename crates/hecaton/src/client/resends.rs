@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// How often the attempts at a URL ended without a response, and why.
 #[derive(Default)]
 pub(crate) struct Resends {
-    /// The connection ended after a byte was sent.
+    /// The connection ended after a byte was sent, and before a byte of the response.
     ended: u32,
     /// The connection ended before a byte was sent, and was not a reused one that was closed already.
     unsent: u32,
@@ -50,7 +50,7 @@ pub(crate) struct Resend {
 impl Resends {
     /// A request without a response is re-sent a limited number of times if its peer certainly did nothing with it.
     /// With `reconnect` it is also re-sent once if its connection ended, without a TLS alert, before anything was sent.
-    /// An idempotent request is then re-sent once, too, if its connection ended before a response.
+    /// An idempotent request is then re-sent once, too, if its connection ended before the response began.
     pub fn next(&mut self, broken: &Broken, facts: &Facts) -> Option<Resend> {
         let (may, wait) = match broken {
             Broken::Unsent if facts.reused => (true, Duration::ZERO),

@@ -140,7 +140,7 @@ impl Driver<'_> {
         Some(conditional::version(flight, url)?.ok)
     }
 
-    /// Refuses a part of a body if the request did not ask for a part, and a 304 if it named no version.
+    /// Refuses a part of a body if no settings of the job ask for a part, and a 304 if none name a version.
     fn unrequested(&self, flight: &Flight, outcome: &hecaton::Outcome) -> Option<Refusal> {
         let response = outcome.as_ref().ok()?;
         let refusal = unrequested(response.status(), response.headers())?;
@@ -182,7 +182,7 @@ impl Driver<'_> {
         fate(end, purpose, may_repeat, &self.job.pace.retry_statuses)
     }
 
-    /// Has fewer requests in flight when bodies did not fit into memory, and one more when they did.
+    /// Has fewer requests in flight if one is sent again because its body did not fit into memory, and else one more.
     fn note_memory(&mut self, then: Then) {
         if then == Then::Fewer {
             self.max_in_flight = (self.max_in_flight / 2).max(1);

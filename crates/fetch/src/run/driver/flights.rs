@@ -14,9 +14,9 @@ pub(super) struct Flight {
     pub pending: Pending,
     /// Whether it may be sent again when nobody knows what became of it.
     pub may_repeat: bool,
-    /// When it was sent, for its record; none before that.
+    /// When it was passed on to be sent, for its record; none before that.
     pub sent_at: Option<SystemTime>,
-    /// When it was sent, for the limits of its host; before that, when it was taken from its queue.
+    /// When it was passed on, for the limits of its host; before that, when it was taken from its queue.
     pub begun: Instant,
 }
 

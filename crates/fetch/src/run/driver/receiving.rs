@@ -57,11 +57,11 @@ pub(super) enum State {
 
 #[derive(Clone, Copy)]
 pub(super) enum Over {
-    /// It continues nothing.
+    /// It does not continue what is there, or exceeds its end.
     Useless,
     TooLarge,
     TooSlow,
-    /// Its part was left.
+    /// It could not be written, and another worker has begun or done its part.
     Left,
 }
 

@@ -148,8 +148,8 @@ impl Driver<'_> {
         };
         let bytes = received(outcome, &last.body);
         self.shared.received.fetch_add(bytes, Ordering::Relaxed);
-        let is_response = is_response(&flight.pending, &rendered, outcome);
-        let refused = tried.unfollowed.as_deref().filter(|_| !is_response);
+        let is_no_error = is_no_error(&flight.pending, &rendered, outcome);
+        let refused = tried.unfollowed.as_deref().filter(|_| !is_no_error);
         let response = outcome.as_ref().ok().filter(|_| refused.is_none());
         let next = self.following(response, &rendered, &flight.pending);
         let (following, pages) = next.unzip();
@@ -195,9 +195,9 @@ impl Driver<'_> {
     }
 }
 
-/// Whether a redirect that is not followed is recorded as a response. An error would be sent again, and that would repeat
-/// the act where the next request would be a GET, or where a server has acted already.
-fn is_response(pending: &Pending, rendered: &Rendered<'_>, outcome: &hecaton::Outcome) -> bool {
+/// Whether a redirect that is not followed is no error. An error would be sent again, and that would repeat the act: it
+/// makes a GET of the request, or a server has acted already. The record is then as in [`recorded`].
+fn is_no_error(pending: &Pending, rendered: &Rendered<'_>, outcome: &hecaton::Outcome) -> bool {
     let is_get = pending.onward.as_ref().is_some_and(|way| way.is_get);
     let becomes_get = |response: &hecaton::Response| {
         !is_get && Redirect::becomes_get(response.status(), &rendered.method)

@@ -8,8 +8,8 @@ pub(super) fn is_taken_over(folder: &Folder, part: u32, attempt: u32) -> bool {
     folder.attempt(part, attempt + 1).exists() || folder.is_done(part)
 }
 
-/// The result of work on the files of an attempt. None if it failed and another worker has begun or done the part: the
-/// files may have been taken over or removed, and this worker leaves the part.
+/// The result of work on the files of an attempt. None if it failed and another worker has begun or done the part, and
+/// may have taken over or removed the files.
 pub(super) fn unless_taken_over<T>(
     folder: &Folder,
     part: u32,

@@ -73,7 +73,7 @@ impl Crowd {
         (self.answers, self.lowered) = (0, Some(span.ended));
     }
 
-    /// The host had no answer to many requests in a row: it gets one at a time when it is tried again.
+    /// The host had no answer to many requests in a row: if the number was lowered, it is one from now on.
     pub fn begin_again(&mut self) {
         self.most = self.most.map(|_| 1);
     }

@@ -49,8 +49,7 @@ pub(super) struct Health {
     pauses: u32,
     /// How often the breaker opened since the last answer.
     opened: u32,
-    /// When the host first failed or was overrun since the last answer, as far as that opened the breaker or
-    /// paused it.
+    /// When the breaker first opened since the last answer, or the host first said that it is overrun.
     down_since: Option<Instant>,
     /// No request is sent before this.
     rests_until: Option<Instant>,

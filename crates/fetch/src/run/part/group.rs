@@ -7,10 +7,10 @@ use crate::error::Result;
 use crate::plan::{Extent, InputFile, Planned};
 use crate::run::cursor::Cursor;
 
-/// Inputs of a part that wait in memory, at most about so many.
+/// Inputs of a part that wait in memory, at most about so many beside [`LEAST_WAITING`] of each group.
 const MOST_WAITING: usize = 8192;
 
-/// Inputs that each group may have waiting, however many groups there are.
+/// Inputs that each group may have waiting beside its share of [`MOST_WAITING`].
 const LEAST_WAITING: usize = 32;
 
 /// The groups of a part, side by side.

@@ -66,7 +66,7 @@ pub struct OpenPart {
     limits: PartLimits,
     /// Its state when it was opened here.
     pub opened: Opened,
-    /// Whether nothing more of it may be sent for now.
+    /// Whether no request is taken from its queues for now.
     pub is_silent: bool,
     /// When this worker leaves the part at the latest, because another has begun it.
     pub leaves_at: Option<Instant>,

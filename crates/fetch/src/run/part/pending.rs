@@ -17,7 +17,7 @@ pub struct Pending {
     pub attempts: u32,
     /// How many earlier tries of its current URL count: those after which it was sent [`again`](super::OpenPart::again).
     pub tries: u32,
-    /// The 429 and 503 that its current URL got.
+    /// How often it was put off at its current URL.
     pub overrun: Option<Overrun>,
     /// How often its connection was refused beside others, without counting as a try.
     pub refused: u32,
@@ -27,7 +27,7 @@ pub struct Pending {
     pub has_differed: bool,
     /// How many tries in a row were lost by proxies.
     pub lost: u32,
-    /// Whether the user wrote the host of its request as their own.
+    /// Whether the host of its request is the user's own.
     pub is_own: bool,
     /// Whether a request of it that must not be repeated was begun. Its intent is on the disk first.
     pub is_intended: bool,
@@ -43,14 +43,14 @@ pub struct Pending {
     pub pages: Option<Box<Pages>>,
 }
 
-/// Responses 429 and 503 to a request.
+/// How a request was put off: after a 429 or 503, and one for robots.txt also after failures.
 #[derive(Clone, Copy, Debug)]
 pub struct Overrun {
-    /// When the first came.
+    /// When it was put off first.
     pub since: Instant,
-    /// When the last came.
+    /// When its last 429 or 503 came, or the first failure.
     pub last: Instant,
-    /// How many came that do not count as tries.
+    /// How often it was put off, without counting as a try.
     pub times: u32,
 }
 
@@ -68,7 +68,7 @@ impl Waiting for Pending {
 
 impl Pending {
     /// Continues at the URL that a redirect or a page led to, where tries, pauses and refusals begin anew. `is_own`:
-    /// whether the user wrote its host as their own.
+    /// whether its host is the user's own.
     pub fn continue_at(&mut self, onward: Way, is_own: bool) {
         (self.tries, self.overrun, self.refused, self.has_reconnected) = (0, None, 0, false);
         self.is_own = is_own;
@@ -124,7 +124,7 @@ impl Pending {
         }
     }
 
-    /// One that earlier attempts or rounds followed as far as this; at its own URL without a way.
+    /// One at the URL that its pages, or redirects of earlier rounds, led to; at its own without a way.
     pub fn resumed_at(way: Option<Way>, planned: Planned, group: u16) -> Pending {
         Pending {
             attempts: way.as_ref().map_or(0, |way| way.attempts),

@@ -22,7 +22,7 @@ struct RobotsFile {
     url: Box<str>,
     /// The group of the input that needs it first.
     group: u16,
-    /// Whether the user wrote the host as their own.
+    /// Whether the host is the user's own.
     is_own: bool,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Visited<'a> {
     pub host: u32,
     /// Whether nothing was known of it.
     pub is_new: bool,
-    /// Whether the user wrote it as their own.
+    /// Whether it is the user's own.
     pub is_own: bool,
     /// The input's URL.
     pub url: &'a str,
