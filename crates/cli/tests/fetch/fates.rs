@@ -116,6 +116,13 @@ fn a_part_that_nobody_requested_is_no_body() {
     let list = list(&world, &server, std::iter::once("/part".to_owned()));
     world.run_to(0, &list, &["-H", "Range: bytes=0-8"]);
     assert_eq!(world.records()[&0]["status"], 206);
+    // That another host is asked for parts changes nothing.
+    let world = World::new();
+    let host = "[\"a.example\"]\nheaders = [\"Range: bytes=0-8\"]".to_owned();
+    let hosts = world.write("hosts.toml", std::iter::once(host));
+    let asked = ["--hosts", hosts.to_str().unwrap(), "--retries", "0"];
+    world.run_to(3, &list, &asked);
+    assert_eq!(world.records()[&0]["ok"], false);
 }
 
 #[test]

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use hecaton::{InParts, Outcome, Part, Request, Response};
 
 use super::Driver;
-use super::conditional::JobHeaders;
 use super::receiving::{Destination, Over, Receiving, Room, State};
 use super::taken_over::unless_taken_over;
 use crate::error::{Result, at};
@@ -29,8 +28,6 @@ const AT_ONCE: u64 = 8 << 20;
 /// The bodies that are being received.
 pub(super) struct Bodies {
     is_on: bool,
-    /// Whether the headers of the job and of its hosts leave the choice of range and coding to this module.
-    may_resume: bool,
     /// The most bytes of a body.
     most: u64,
     /// The least speed of a body.
@@ -49,7 +46,8 @@ pub(super) struct Target<'a> {
     /// The number of the input.
     number: u64,
     url: &'a str,
-    method: &'a str,
+    /// Whether it is a GET whose headers leave the choice of range and coding to this module.
+    is_plain: bool,
 }
 
 /// A body and its response, or what else became of them.
@@ -67,7 +65,6 @@ impl Bodies {
     pub fn new(job: &Job, keeper: &Keeper, threads: usize) -> Bodies {
         Bodies {
             is_on: keeper.streams(),
-            may_resume: !JobHeaders::of(job).part_or_coding,
             most: job.network.max_body.map_or(u64::MAX, |most| most as u64),
             least: job.network.min_speed,
             most_in_memory: job.network.max_buffered / threads,
@@ -96,8 +93,11 @@ impl Bodies {
         part: &OpenPart,
         target: Target<'_>,
     ) -> std::result::Result<(), String> {
-        let Target { number, url, .. } = target;
-        let is_plain = self.may_resume && target.method == "GET";
+        let Target {
+            number,
+            url,
+            is_plain,
+        } = target;
         let partials = part.partials.as_ref().filter(|_| is_plain);
         let partial = partials.and_then(|partials| partials.resume(number, url));
         let request = match &partial {
@@ -395,13 +395,13 @@ impl Driver<'_> {
         let planned = &flight.pending.planned;
         let rendered = self.maker.render(&planned.held)?;
         let onward = flight.pending.onward.as_deref();
+        let url = flight.url(&rendered);
+        let is_get = rendered.method == "GET" || onward.is_some_and(|onward| onward.is_get);
+        let kinds = self.headers.to(self.maker.host_of(url));
         let target = Target {
             number: planned.number,
-            url: flight.url(&rendered),
-            method: match onward {
-                Some(onward) if onward.is_get => "GET",
-                _ => &rendered.method,
-            },
+            url,
+            is_plain: is_get && !kinds.part_or_coding,
         };
         let part = self.open.iter().find(|part| flight.is_of(part));
         let Some(part) = part else { return Ok(()) };

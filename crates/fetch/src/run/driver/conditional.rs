@@ -15,39 +15,59 @@ const CONDITIONS: [&str; 5] = [
     "range",
 ];
 
-/// Which kinds of headers the settings of a job and of its hosts set.
+/// Which kinds of headers the settings of a job set, and those of each host with settings of its own.
 pub(super) struct JobHeaders {
-    /// Whether all requests have conditions.
-    conditions: bool,
-    /// Whether the requests to each host with settings of its own have some.
-    conditions_of_hosts: Vec<bool>,
-    /// Whether a request may name a version, which a 304 then says still holds.
+    of_job: HeaderKinds,
+    of_hosts: Vec<HeaderKinds>,
+}
+
+/// Kinds of headers that a request has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct HeaderKinds {
+    /// A condition, which then is the only one.
+    pub condition: bool,
+    /// A version, which a 304 then says still holds.
     pub version: bool,
-    /// Whether a request may ask for a part of a body.
+    /// The part of a body that is asked for.
     pub range: bool,
-    /// Whether a request may choose the range or the coding of a body, so that fetch leaves both alone.
+    /// The range or the coding of a body, so that fetch leaves both alone.
     pub part_or_coding: bool,
+}
+
+impl HeaderKinds {
+    fn of(headers: &[String]) -> HeaderKinds {
+        let names_one_of = |known: &[&str]| names_one_of(headers.iter(), known);
+        HeaderKinds {
+            condition: names_one_of(&CONDITIONS),
+            version: names_one_of(&["if-none-match", "if-modified-since"]),
+            range: names_one_of(&["range"]),
+            part_or_coding: names_one_of(&["range", "if-range", "accept-encoding"]),
+        }
+    }
+
+    fn or(self, other: HeaderKinds) -> HeaderKinds {
+        HeaderKinds {
+            condition: self.condition || other.condition,
+            version: self.version || other.version,
+            range: self.range || other.range,
+            part_or_coding: self.part_or_coding || other.part_or_coding,
+        }
+    }
 }
 
 impl JobHeaders {
     /// The headers of a job.
     pub fn of(job: &Job) -> JobHeaders {
-        let of_job = job.request.headers.iter();
-        let of_hosts = job.hosts.values().flat_map(|host| &host.headers);
-        let all = of_job.clone().chain(of_hosts);
-        let of_each = job.hosts.values().map(|host| host.headers.iter());
+        let hosts = job.hosts.values();
         JobHeaders {
-            conditions: names_one_of(of_job, &CONDITIONS),
-            conditions_of_hosts: of_each.map(|own| names_one_of(own, &CONDITIONS)).collect(),
-            version: names_one_of(all.clone(), &["if-none-match", "if-modified-since"]),
-            range: names_one_of(all.clone(), &["range"]),
-            part_or_coding: names_one_of(all, &["range", "if-range", "accept-encoding"]),
+            of_job: HeaderKinds::of(&job.request.headers),
+            of_hosts: hosts.map(|host| HeaderKinds::of(&host.headers)).collect(),
         }
     }
 
-    /// Whether a request has conditions, which then are the only ones; by the position of its host's settings.
-    pub fn have_condition(&self, host: Option<usize>) -> bool {
-        self.conditions || host.is_some_and(|host| self.conditions_of_hosts[host])
+    /// Those of a request, by the position of its host's settings.
+    pub fn to(&self, host: Option<usize>) -> HeaderKinds {
+        host.map_or(self.of_job, |host| self.of_job.or(self.of_hosts[host]))
     }
 }
 
@@ -89,14 +109,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_of_a_host_count_as_those_of_the_job() {
+    fn headers_of_a_host_count_for_its_requests_alone() {
         let text = "[hosts.\"a.example\"]\nheaders = [\"accept-encoding: gzip\"]\n\
-             [hosts.\"b.example\"]\nheaders = [\"if-none-match: 1\"]\n";
+             [hosts.\"b.example\"]\nheaders = [\"if-none-match: 1\"]\n\
+             [hosts.\"c.example\"]\nheaders = [\"Range: bytes=0-9\"]\n";
         let job: Job = toml::from_str(text).unwrap();
         let headers = JobHeaders::of(&job);
-        assert!(headers.part_or_coding && headers.version);
-        assert!(!JobHeaders::of(&Job::default()).part_or_coding);
-        let of_hosts = [None, Some(0), Some(1)].map(|host| headers.have_condition(host));
-        assert_eq!(of_hosts, [false, false, true]);
+        let kinds = [None, Some(0), Some(1), Some(2)].map(|host| {
+            let kinds = headers.to(host);
+            [
+                kinds.condition,
+                kinds.version,
+                kinds.range,
+                kinds.part_or_coding,
+            ]
+        });
+        assert_eq!(
+            kinds,
+            [
+                [false, false, false, false],
+                [false, false, false, true],
+                [true, true, false, false],
+                [true, false, true, true],
+            ]
+        );
+    }
+
+    #[test]
+    fn headers_of_the_job_count_for_all_requests() {
+        let text = "[request]\nheaders = [\"range: bytes=0-9\"]\n[hosts.\"a.example\"]\nrate = 1\n";
+        let headers = JobHeaders::of(&toml::from_str(text).unwrap());
+        assert!([None, Some(0)].iter().all(|host| headers.to(*host).range));
     }
 }

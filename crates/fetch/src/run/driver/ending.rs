@@ -134,21 +134,26 @@ impl Driver<'_> {
         }
         let rendered = self.maker.render(&flight.pending.planned.held).ok()?;
         let url = flight.url(&rendered);
-        if self.headers.have_condition(self.maker.host_of(url)) {
+        if self.headers.to(self.maker.host_of(url)).condition {
             return None;
         }
         Some(conditional::version(flight, url)?.ok)
     }
 
-    /// Refuses a part of a body if no settings of the job ask for a part, and a 304 if none name a version.
+    /// Refuses a part of a body if the request did not ask for one, and a 304 if it named no version.
     fn unrequested(&self, flight: &Flight, outcome: &hecaton::Outcome) -> Option<Refusal> {
         let response = outcome.as_ref().ok()?;
         let refusal = unrequested(response.status(), response.headers())?;
+        if flight.pending.is_robots {
+            return Some(refusal);
+        }
+        let rendered = self.maker.render(&flight.pending.planned.held).ok()?;
+        let kinds = self.headers.to(self.maker.host_of(flight.url(&rendered)));
         let asked = match refusal.end {
-            AttemptEnd::NotModified => self.headers.version,
-            _ => self.headers.range,
+            AttemptEnd::NotModified => kinds.version,
+            _ => kinds.range,
         };
-        Some(refusal).filter(|_| flight.pending.is_robots || !asked)
+        (!asked).then_some(refusal)
     }
 
     /// How a body differs from the checksum that its input names, if it does. The body of a response with another status

@@ -317,7 +317,7 @@ impl Driver<'_> {
         };
         match (
             &flight.pending.planned.earlier,
-            self.headers.have_condition(host),
+            self.headers.to(host).condition,
         ) {
             (Some(_), false) => conditional::request(request, flight, flight.url(rendered)),
             _ => Ok(request),
