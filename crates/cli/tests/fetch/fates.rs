@@ -123,6 +123,26 @@ fn a_part_that_nobody_requested_is_no_body() {
     let asked = ["--hosts", hosts.to_str().unwrap(), "--retries", "0"];
     world.run_to(3, &list, &asked);
     assert_eq!(world.records()[&0]["ok"], false);
+    // The headers of a host that redirects to another origin stay behind.
+    let (world, part) = (
+        World::new(),
+        format!("Location: {}\r\n", server.url("/part")),
+    );
+    let first = Scripted::start(move |_, _| response(302, &part, ""));
+    let name = first.url("").replace("http://", "");
+    let host = format!("[{name:?}]\nheaders = [\"Range: bytes=0-8\"]");
+    let hosts = world.write("hosts.toml", std::iter::once(host));
+    let list = world.write("urls.txt", std::iter::once(first.url("/")));
+    let asked = [
+        "--hosts",
+        hosts.to_str().unwrap(),
+        "--redirects-to",
+        "any",
+        "--retries",
+        "0",
+    ];
+    world.run_to(3, &list, &asked);
+    assert_eq!(world.records()[&0]["ok"], false);
 }
 
 #[test]

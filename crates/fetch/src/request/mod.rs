@@ -171,6 +171,13 @@ impl Maker {
         self.hosts.of(url)
     }
 
+    /// The position of the settings whose headers a request has, if a host has such: those of the input's host, until a
+    /// redirect leaves its origin.
+    pub fn headers_of(&self, rendered: &Rendered<'_>, onward: Option<&Way>) -> Option<usize> {
+        let stays = onward.is_none_or(|onward| !onward.has_left);
+        self.hosts.of(&rendered.url).filter(|_| stays)
+    }
+
     /// The request of an input in words.
     ///
     /// # Errors

@@ -54,7 +54,7 @@ pub(super) struct Target<'a> {
 pub(super) enum Came {
     /// An outcome; the body is in the response, or on the disk.
     Outcome(Outcome, Option<Box<Whole>>),
-    /// The request is sent again at once, and this try does not count.
+    /// The request is queued again before others of its host, and this try does not count.
     Again(Outcome),
     /// The body is of no use.
     Refused(Response, Refusal),
@@ -397,11 +397,10 @@ impl Driver<'_> {
         let onward = flight.pending.onward.as_deref();
         let url = flight.url(&rendered);
         let is_get = rendered.method == "GET" || onward.is_some_and(|onward| onward.is_get);
-        let kinds = self.headers.to(self.maker.host_of(url));
         let target = Target {
             number: planned.number,
             url,
-            is_plain: is_get && !kinds.part_or_coding,
+            is_plain: is_get && !self.kinds(flight, &rendered).part_or_coding,
         };
         let part = self.open.iter().find(|part| flight.is_of(part));
         let Some(part) = part else { return Ok(()) };

@@ -6,7 +6,7 @@ use super::flights::Flight;
 use crate::job::{Job, split_header};
 use crate::plan::Version;
 
-/// The headers that set a condition.
+/// The headers beside which a request names no version: conditions of its own, and a part that it asks for.
 const CONDITIONS: [&str; 5] = [
     "if-match",
     "if-none-match",
@@ -65,7 +65,7 @@ impl JobHeaders {
         }
     }
 
-    /// Those of a request, by the position of its host's settings.
+    /// Those of a request, by the position of the settings of a host whose headers it has.
     pub fn to(&self, host: Option<usize>) -> HeaderKinds {
         host.map_or(self.of_job, |host| self.of_job.or(self.of_hosts[host]))
     }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use super::bodies::Came;
+use super::conditional::HeaderKinds;
 use super::settling::{BodyUse, Last, is_unsent};
 use super::{Driver, Flight, conditional};
 use crate::error::Result;
@@ -134,10 +135,16 @@ impl Driver<'_> {
         }
         let rendered = self.maker.render(&flight.pending.planned.held).ok()?;
         let url = flight.url(&rendered);
-        if self.headers.to(self.maker.host_of(url)).condition {
+        if self.kinds(flight, &rendered).condition {
             return None;
         }
         Some(conditional::version(flight, url)?.ok)
+    }
+
+    /// The kinds of headers that the request of a flight has.
+    pub(super) fn kinds(&self, flight: &Flight, rendered: &Rendered<'_>) -> HeaderKinds {
+        let onward = flight.pending.onward.as_deref();
+        self.headers.to(self.maker.headers_of(rendered, onward))
     }
 
     /// Refuses a part of a body if the request did not ask for one, and a 304 if it named no version.
@@ -148,7 +155,7 @@ impl Driver<'_> {
             return Some(refusal);
         }
         let rendered = self.maker.render(&flight.pending.planned.held).ok()?;
-        let kinds = self.headers.to(self.maker.host_of(flight.url(&rendered)));
+        let kinds = self.kinds(flight, &rendered);
         let asked = match refusal.end {
             AttemptEnd::NotModified => kinds.version,
             _ => kinds.range,

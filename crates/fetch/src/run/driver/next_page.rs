@@ -13,8 +13,6 @@ impl Driver<'_> {
         let pending = Pending {
             pages: Some(Box::new(pages)),
             attempts: 0,
-            furthest: 0,
-            total: None,
             ..flight.pending
         };
         let part = &mut self.open[index];

@@ -296,19 +296,18 @@ impl Driver<'_> {
             (_, held) => match self.maker.render(held) {
                 Ok(rendered) => {
                     let host = self.maker.host_of(flight.url(&rendered));
-                    (self.request(flight, &rendered, host), host)
+                    (self.request(flight, &rendered), host)
                 }
                 Err(why) => (Err(why), None),
             },
         }
     }
 
-    /// The engine's request of a flight, an input's, by the position of its host's settings.
+    /// The engine's request of a flight, an input's.
     fn request(
         &self,
         flight: &Flight,
         rendered: &Rendered<'_>,
-        host: Option<usize>,
     ) -> std::result::Result<Request, String> {
         let number = flight.pending.planned.number;
         let request = match &flight.pending.onward {
@@ -317,7 +316,7 @@ impl Driver<'_> {
         };
         match (
             &flight.pending.planned.earlier,
-            self.headers.to(host).condition,
+            self.kinds(flight, rendered).condition,
         ) {
             (Some(_), false) => conditional::request(request, flight, flight.url(rendered)),
             _ => Ok(request),

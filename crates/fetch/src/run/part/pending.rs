@@ -67,10 +67,11 @@ impl Waiting for Pending {
 }
 
 impl Pending {
-    /// Continues at the URL that a redirect or a page led to, where tries, pauses and refusals begin anew. `is_own`:
-    /// whether its host is the user's own.
+    /// Continues at the URL that a redirect or a page led to, where tries, pauses, refusals and the body begin anew.
+    /// `is_own`: whether its host is the user's own.
     pub fn continue_at(&mut self, onward: Way, is_own: bool) {
         (self.tries, self.overrun, self.refused, self.has_reconnected) = (0, None, 0, false);
+        (self.furthest, self.total) = (0, None);
         self.is_own = is_own;
         self.onward = Some(Box::new(onward));
     }
