@@ -1,4 +1,4 @@
-//! The inputs of a part, read group by group in turns, frame by frame.
+//! The inputs of one group of hosts of a part, read shard after shard, frame by frame.
 
 use std::collections::VecDeque;
 

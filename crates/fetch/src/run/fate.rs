@@ -67,7 +67,7 @@ pub struct Failure {
 pub enum Then {
     /// Not sent again: it has its record, or the redirect that it got is followed.
     Record,
-    /// Again after a while, if its input and its host have tries left.
+    /// Again after a while, if its URL and its host have tries left.
     Again,
     /// As `Again`, once.
     Once,
@@ -102,7 +102,7 @@ pub struct Fate {
 pub struct Budget {
     /// Whether its host rests after failures, and will be tried again.
     pub is_down: bool,
-    /// Whether its input and its host have a try left.
+    /// Whether its URL and its host have a try left.
     pub has_tries: bool,
     /// Whether it may wait: its host was not given up, and it was put off first less than `wait_out` ago, if ever.
     pub has_time: bool,

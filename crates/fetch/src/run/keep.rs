@@ -1,6 +1,6 @@
 //! A response → what is recorded: whether it is good, the values taken from its body (`--take`), and where its body
-//! goes. Its status or `--check` decides whether it is good, and a value that cannot be taken or a checksum that differs
-//! makes it bad.
+//! goes. Its status or `--check` decides whether it is good, and a value that cannot be taken makes it bad. So does a
+//! checksum that differs, from status 300 on; below that, such a body is not kept (`driver/ending`).
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};

@@ -22,7 +22,7 @@ pub struct Tried {
     pub attempts: u32,
     /// When the last try began.
     pub begun: SystemTime,
-    /// Where redirects or pages led.
+    /// Where redirects or pages led, refused ones included.
     pub location: Option<String>,
     /// The number of the page, if the job follows pages.
     pub page: Option<u32>,

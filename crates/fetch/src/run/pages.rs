@@ -1,7 +1,7 @@
 //! The pages of an input: which comes next, and why one is not fetched.
 //!
-//! Each page has a record. All but the last say that more follows, and where: a worker that resumes the part after a
-//! crash begins there, with the pages that the records name.
+//! Each page has a record, and one more if the next page is left to another part. All but the last say that more
+//! follows, and where: a worker that resumes the part after a crash begins there, with the pages that the records name.
 
 use hecaton::Response;
 

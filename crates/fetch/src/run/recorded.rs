@@ -11,7 +11,7 @@ use crate::record::Outcome;
 pub enum Risk {
     /// Nothing: its method may be repeated, it has a key, or nothing of it was sent.
     None,
-    /// A request that may have arrived.
+    /// A request that must not be repeated, and may have arrived.
     MayHaveActed,
     /// A request that a server acted on: it redirected it to a GET of what came of that.
     HasActed,

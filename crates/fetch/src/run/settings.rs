@@ -63,7 +63,8 @@ pub fn running_clients(job: &Job, has_own_hosts: bool, threads: usize) -> Result
     Clients::new(job, &client(config)?, has_own_hosts)
 }
 
-/// Lets a body take any time, as long as it brings bytes: no single silence is longer than the deadline was.
+/// Lets a body take any time, as long as it brings bytes: a silence may last as long as the deadline was, unless the job
+/// limits it itself.
 fn limit_silence(config: &mut Config) {
     let most = std::mem::replace(&mut config.timeout, ANY_TIME);
     for silence in [

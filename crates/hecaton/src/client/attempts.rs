@@ -177,7 +177,7 @@ impl Shared {
 
     /// How the body of a response with this status and these headers is read: not yet, if another attempt may follow a
     /// status from 300 on, by a redirect, the retry rules or digest authentication. A lower status may be retried too,
-    /// after its body was read whole. The retry predicate is not called.
+    /// after its body. The retry predicate is not called.
     pub fn reading_of(
         &self,
         options: AttemptOptions,

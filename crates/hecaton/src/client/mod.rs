@@ -44,7 +44,7 @@
 //!   `h2`). So a slow reader slows the server down.
 //! - `max_body` is for whole bodies. A program that streams decides about memory itself. The total deadline still
 //!   holds, and counts the reader's time too.
-//! - Each challenge of digest authentication (`digest`) costs another attempt of the request. The body of the challenge
+//! - A challenge of digest authentication that is answered (`digest`) costs another attempt of the request. The body of the challenge
 //!   is passed over, as before a retry. The loop of attempts looks for it only in a request with options of its own.
 //! - The retry predicate (`predicate_retries`) is called after a run of a request, which may have redirects. The engine
 //!   calls it, waits and sends again, so deadline, slot in the batch and list of attempts belong to one request.

@@ -39,8 +39,8 @@ pub(crate) struct Facts {
     pub reconnect: bool,
 }
 
-/// A re-send: the wait before it, and whether over HTTP/1.1 it needs a new connection because another pooled one may be
-/// as stale as the previous one.
+/// A re-send: the wait before it, and whether over HTTP/1.1 it needs a new connection. It does after one that ended, as
+/// other pooled ones may have ended too.
 #[derive(Clone, Copy)]
 pub(crate) struct Resend {
     pub wait: Duration,

@@ -61,7 +61,7 @@ pub(super) enum Over {
     Useless,
     TooLarge,
     TooSlow,
-    /// It could not be written, and another worker has begun or done its part.
+    /// Its part is not open here any more, or another worker has it and it could not be written.
     Left,
 }
 
