@@ -171,8 +171,8 @@ impl Maker {
         self.hosts.of(url)
     }
 
-    /// The position of the settings whose headers a request has, if a host has such: those of the input's host, until a
-    /// redirect leaves its origin.
+    /// The position of the settings whose headers a request has, if any: those of its input's host. They stay behind
+    /// where a redirect leaves that origin.
     pub fn headers_of(&self, rendered: &Rendered<'_>, onward: Option<&Way>) -> Option<usize> {
         let stays = onward.is_none_or(|onward| !onward.has_left);
         self.hosts.of(&rendered.url).filter(|_| stays)
@@ -245,7 +245,7 @@ impl Maker {
         rendered: &Rendered<'_>,
         number: u64,
     ) -> std::result::Result<Request, String> {
-        let own = self.hosts.headers(&rendered.url);
+        let own = self.own_headers(rendered, None);
         let template = own.map_or(&self.defaults, |own| own.template(false));
         let key = self.keys_of.map(|job| (job, number));
         self.made(template, own, rendered, key)
@@ -262,17 +262,17 @@ impl Maker {
         onward: &Way,
         number: u64,
     ) -> std::result::Result<Request, String> {
-        let here = &rendered.url;
+        let own = self.own_headers(rendered, Some(onward));
         let rendered = onward::rendered(rendered, onward, &self.defaults);
         let key = self.keys_of.filter(|_| !onward.has_left);
-        let own = match onward.has_left {
-            true => None,
-            false => self.hosts.headers(here),
-        };
         let usual = &self.onward[usize::from(onward.has_left)][usize::from(onward.is_get)];
         let template = own.map_or(usual, |own| own.template(onward.is_get));
         let key = key.map(|job| (job, number));
         self.made(template, own, &rendered, key)
+    }
+
+    fn own_headers(&self, rendered: &Rendered<'_>, onward: Option<&Way>) -> Option<&Own> {
+        Some(self.hosts.at(self.headers_of(rendered, onward)?))
     }
 
     fn made(

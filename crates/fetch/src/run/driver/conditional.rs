@@ -36,12 +36,11 @@ pub(super) struct HeaderKinds {
 
 impl HeaderKinds {
     fn of(headers: &[String]) -> HeaderKinds {
-        let names_one_of = |known: &[&str]| names_one_of(headers.iter(), known);
         HeaderKinds {
-            condition: names_one_of(&CONDITIONS),
-            version: names_one_of(&["if-none-match", "if-modified-since"]),
-            range: names_one_of(&["range"]),
-            part_or_coding: names_one_of(&["range", "if-range", "accept-encoding"]),
+            condition: names_one_of(headers, &CONDITIONS),
+            version: names_one_of(headers, &["if-none-match", "if-modified-since"]),
+            range: names_one_of(headers, &["range"]),
+            part_or_coding: names_one_of(headers, &["range", "if-range", "accept-encoding"]),
         }
     }
 
@@ -71,7 +70,8 @@ impl JobHeaders {
     }
 }
 
-fn names_one_of<'a>(headers: impl Iterator<Item = &'a String>, known: &[&str]) -> bool {
+fn names_one_of(headers: &[String], known: &[&str]) -> bool {
+    let headers = headers.iter();
     let mut names = headers.filter_map(|header| Some(split_header(header).ok()?.0));
     names.any(|name| known.iter().any(|known| name.eq_ignore_ascii_case(known)))
 }

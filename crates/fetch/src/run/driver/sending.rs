@@ -314,12 +314,10 @@ impl Driver<'_> {
             Some(onward) => self.maker.request_onward(rendered, onward, number)?,
             None => self.maker.request(rendered, number)?,
         };
-        match (
-            &flight.pending.planned.earlier,
-            self.kinds(flight, rendered).condition,
-        ) {
-            (Some(_), false) => conditional::request(request, flight, flight.url(rendered)),
-            _ => Ok(request),
+        let has_earlier = flight.pending.planned.earlier.is_some();
+        match has_earlier && !self.kinds(flight, rendered).condition {
+            true => conditional::request(request, flight, flight.url(rendered)),
+            false => Ok(request),
         }
     }
 
