@@ -85,8 +85,8 @@ class PhaseTest < ServerTest
 
   private
 
-  # The failure that came in time and in this phase. None is early, tried again, or twice as late. The Range ends with
-  # the number of tries, and begins with the number of those that got as far: on a busy machine some end before.
+  # The failure that came in time and in this phase. None is early, tried again, or twice as late. The Range goes from
+  # the tries that got so far to all tries: on a busy machine some end before.
   def in_time(phase, &block)
     far = 0
     (1..TRIES).each do |tries|

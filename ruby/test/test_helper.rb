@@ -87,7 +87,7 @@ class ServerTest < Minitest::Test
     Dir.children("/proc/self/fd").size
   end
 
-  # What the block returns for this limit; for one twice as long each time that it came too late and returns nil.
+  # Calls the block with this limit first, and with twice the limit each time that it came too late and returns nil.
   # A machine that stands still for a while lets any limit pass.
   def with_growing(limit)
     8.times do |doublings|

@@ -120,8 +120,8 @@ impl World {
     }
 }
 
-/// What a try says, which has this limit: a short one first, and then one twice as long each time that the try came too late
-/// and says nothing. A machine that stands still for a while lets any limit pass.
+/// Tries with this limit first. A try that came too late says nothing, and the next one has twice the limit: a machine
+/// that stands still for a while lets any limit pass.
 fn with_growing<T>(limit: Duration, mut attempt: impl FnMut(Duration) -> Option<T>) -> T {
     let limits = std::iter::successors(Some(limit), |limit| Some(2 * *limit));
     let said = limits.take(8).find_map(&mut attempt);

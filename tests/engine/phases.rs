@@ -19,9 +19,8 @@ const TRIES: usize = 10;
 /// The same for short limits.
 const SHORT_TRIES: usize = 100;
 
-/// The first failure in time that got as far as this phase. The range ends with the number of tries, and begins with the
-/// number of those that got as far: a machine that stands still may end a try before. No failure may be early, re-sent, or
-/// twice as late.
+/// The first failure in time that got as far as this phase. The range goes from the tries that got so far to all tries:
+/// a machine that stands still may end a try before. No failure may be early, re-sent, or twice as late.
 fn in_time(phase: Phase, mut fail: impl FnMut() -> Error) -> (Error, RangeInclusive<usize>) {
     let mut far = 0;
     for tries in 1..=SHORT_TRIES {

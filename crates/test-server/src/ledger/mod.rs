@@ -27,7 +27,7 @@ pub(crate) struct Ledger {
     between: Option<OpenInterval>,
     /// Intervals that are over, and what is counted of the whole time only.
     past: Summary,
-    /// What became of requests after their interval was over; also how late all responses of such intervals were.
+    /// The ends of requests whose interval was over, and the lateness of all responses of such intervals.
     late: Tally,
     in_flight: u64,
     started: Instant,

@@ -10,7 +10,7 @@ use crate::ledger::{Arrival, Receipt};
 /// Counts since the interval began. They count requests unless the name says otherwise.
 #[derive(Default)]
 pub(crate) struct Tally {
-    /// What an `Interval` tells as it was counted. Its times, ids and lateness come when it is read out.
+    /// The counts that an `Interval` tells unchanged. Its times, ids and lateness come when it is read out.
     pub(crate) seen: Interval,
     pub(crate) arrived: u64,
     pub(crate) elsewhere: u64,
