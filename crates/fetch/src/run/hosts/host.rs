@@ -77,8 +77,6 @@ pub(super) struct HostState<T> {
     pub awaits_turn: bool,
     /// The bandwidth of the host, if it has its own.
     pub bandwidth: Option<Arc<Bandwidth>>,
-    /// The crawl delay between two requests.
-    pub delay: Duration,
     pub started: u64,
     pub retried: u64,
     pub ended: u64,
@@ -114,7 +112,6 @@ impl<T: Waiting> HostState<T> {
             gate: Gate::Open,
             awaits_turn: true,
             bandwidth: None,
-            delay: Duration::ZERO,
             started: 0,
             retried: 0,
             ended: 0,
@@ -234,7 +231,7 @@ impl<T: Waiting> HostState<T> {
 
     /// The time between two starts, without regard to what the host can do.
     fn polite_spacing(&self) -> Duration {
-        self.interval.max(self.delay)
+        self.interval.max(self.health.get().delay)
     }
 
     /// Lets its rate follow an outcome. The rate grows only if requests wait for it.

@@ -138,7 +138,7 @@ impl<T: Waiting> Hosts<T> {
     /// Has a host keep this much time between two starts at least.
     pub fn delay(&mut self, number: u32, delay: Duration) {
         let host = &mut self.hosts[number as usize];
-        host.delay = delay;
+        host.health.get().delay = delay;
         host.awaits_turn |= !delay.is_zero();
     }
 
@@ -336,7 +336,7 @@ impl<T: Waiting> Hosts<T> {
             return;
         }
         // A crawl delay is the least time between two requests, and not the time that they have on average.
-        let lateness = if host.delay.is_zero() {
+        let lateness = if host.health.get().delay.is_zero() {
             LATENESS
         } else {
             Duration::ZERO

@@ -709,6 +709,29 @@ fn the_time_between_two_requests_to_a_host_holds_for_its_shards_together() {
 }
 
 #[test]
+fn a_new_crawl_delay_holds_for_all_shards_of_a_host() {
+    let begun = Instant::now();
+    let mut shards = shards(FREELY, 4);
+    for hosts in &mut shards {
+        hosts.delay(0, Duration::from_millis(400));
+    }
+    // One part fetches the file again.
+    shards[0].delay(0, Duration::from_millis(4000));
+    let mut times: Vec<u64> = Vec::new();
+    for ms in 0..20_000 {
+        let now = begun + Duration::from_millis(ms);
+        for hosts in &mut shards {
+            for _ in starts(hosts, now) {
+                end(hosts, HostSign::Well, now);
+                times.push(ms);
+            }
+        }
+    }
+    let are_apart = times.windows(2).all(|pair| pair[1] - pair[0] >= 1000);
+    assert!(times.len() > 12 && are_apart, "{times:?}");
+}
+
+#[test]
 fn a_host_that_refuses_connections_gets_fewer_requests_from_all_its_shards_together() {
     let limits = Limits {
         breaker: 0,
