@@ -85,6 +85,26 @@ fn credentials_stay_with_their_origin() {
     }
     assert!(echo(0).contains("x-shop"), "{}", echo(0));
     assert!(!echo(1).contains("x-shop"), "{}", echo(1));
+    // The headers of a host follow the same rule, and those of the host where a redirect leads do not count.
+    let own = |world: &World, language| {
+        let host = world.server.base_url().replace("http://", "");
+        let fields = format!("\"X-Shop: env:SHOP\", \"Accept-Language: {language}\"");
+        format!("[{host:?}]\nheaders = [{fields}]\nbearer = \"env:SHOP\"")
+    };
+    let tables = [own(&world, "ga-IE"), own(&other, "fr-CA")];
+    let hosts = world.write("hosts.toml", tables.into_iter());
+    std::fs::remove_dir_all(world.out()).unwrap();
+    let hosts = ["--hosts", hosts.to_str().unwrap()];
+    world.run(&list, &[&arguments[..], &hosts].concat());
+    let records = world.records();
+    let echo = |n: u64| records[&n]["body"]["text"].as_str().unwrap().to_lowercase();
+    for (n, credentials) in [(0, true), (1, false)] {
+        let languages = ["ga-ie", "fr-ca"].map(|language| echo(n).contains(language));
+        assert_eq!(languages, [true, false], "{}", echo(n));
+        for name in ["x-shop", "authorization"] {
+            assert_eq!(echo(n).contains(name), credentials, "{}", echo(n));
+        }
+    }
 }
 
 #[test]

@@ -53,8 +53,36 @@ pub fn authorization(auth: &Option<String>, bearer: &Option<String>) -> Result<O
     Ok(Some(("Authorization".into(), value.into_bytes())))
 }
 
+/// An origin that no request goes to (RFC 6761 §6.4). As the base of a request, it keeps back all headers that are not
+/// public.
+const NOBODY: &str = "http://nobody.invalid/";
+
+/// The parts that requests share: at their origin and beyond it, as they were and as a redirect made them a GET.
+pub struct Templates([[Arc<Template>; 2]; 2]);
+
+impl Templates {
+    /// Those with these headers.
+    ///
+    /// # Errors
+    /// When a header cannot be sent.
+    pub fn of(headers: &[Constant]) -> Result<Templates> {
+        let both = |base_url| -> Result<_> {
+            Ok([
+                template(headers, base_url, false)?,
+                template(headers, base_url, true)?,
+            ])
+        };
+        Ok(Templates([both(None)?, both(Some(NOBODY))?]))
+    }
+
+    /// That of a request.
+    pub fn at(&self, has_left: bool, became_get: bool) -> &Arc<Template> {
+        &self.0[usize::from(has_left)][usize::from(became_get)]
+    }
+}
+
 /// The part that requests with these headers share. A request that became a GET has no headers of its content.
-pub fn template(
+fn template(
     headers: &[Constant],
     base_url: Option<&str>,
     became_get: bool,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::headers::{Constant, authorization, constant_of, template};
+use super::headers::{Constant, Templates, authorization, constant_of};
 use crate::error::Result;
 use crate::host::HostNames;
 use crate::job::Hosts;
@@ -18,14 +18,13 @@ pub struct HostHeaders {
 pub struct Own {
     /// The names of the headers in the host's settings. Headers of the job with these names are not sent.
     names: Vec<String>,
-    /// The headers of the host's requests, and of its requests that a redirect made a GET.
-    templates: [Arc<hecaton::Template>; 2],
+    templates: Templates,
 }
 
 impl Own {
     /// The headers of a request.
-    pub fn template(&self, became_get: bool) -> &Arc<hecaton::Template> {
-        &self.templates[usize::from(became_get)]
+    pub fn template(&self, has_left: bool, became_get: bool) -> &Arc<hecaton::Template> {
+        self.templates.at(has_left, became_get)
     }
 
     /// Whether it replaces a header of the job.
@@ -56,7 +55,7 @@ impl HostHeaders {
                 .cloned();
             let all: Vec<Constant> = rest.chain(headers).collect();
             own.push(Own {
-                templates: [template(&all, None, false)?, template(&all, None, true)?],
+                templates: Templates::of(&all)?,
                 names,
             });
         }

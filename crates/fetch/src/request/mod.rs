@@ -16,7 +16,7 @@ use hecaton::Request;
 use uuid::Uuid;
 
 pub use self::expected::{Algorithm, Expected};
-use self::headers::{headers, template};
+use self::headers::{Templates, headers};
 use self::hosts::{HostHeaders, Own};
 pub use self::onward::{RedirectLimits, Step, Unfetched, next_page, step};
 use self::parts::Text;
@@ -31,15 +31,10 @@ use crate::template::{Escaping, Template};
 /// The header that makes a repeated request count once, where the server implements it.
 const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
-/// An origin that no request goes to (RFC 6761 §6.4).
-const NOBODY: &str = "http://nobody.invalid/";
-
 /// Makes the requests of a job.
 pub struct Maker {
     /// The headers that all requests have.
-    defaults: Arc<hecaton::Template>,
-    /// The headers of all requests that go where redirects lead: `[at its origin, elsewhere][as it was, became a GET]`.
-    onward: [[Arc<hecaton::Template>; 2]; 2],
+    templates: Templates,
     /// None: the column `url` as it is.
     url: Option<Text>,
     method: Text,
@@ -86,16 +81,7 @@ impl Maker {
     /// When a template names another column, a header cannot be sent, or a secret is not there.
     pub fn new(settings: &RequestSettings, columns: &[String], job: Uuid) -> Result<Maker> {
         let (constant, headers) = headers(settings, columns)?;
-        let template = |base_url, became_get| template(&constant, base_url, became_get);
-        let defaults = template(None, false)?;
-        // Headers that are not public go only to the origin of the base, and no request goes to this one.
-        let onward = [
-            [defaults.clone(), template(None, true)?],
-            [
-                template(Some(NOBODY), false)?,
-                template(Some(NOBODY), true)?,
-            ],
-        ];
+        let templates = Templates::of(&constant)?;
         let url = settings
             .url
             .as_ref()
@@ -109,8 +95,7 @@ impl Maker {
             Request::new(method, "http://localhost/").map_err(Error::usage)?;
         }
         Ok(Maker {
-            defaults,
-            onward,
+            templates,
             url: url.transpose()?,
             method,
             headers,
@@ -169,13 +154,6 @@ impl Maker {
     /// The position of the settings of a URL's host, if it has its own.
     pub fn host_of(&self, url: &str) -> Option<usize> {
         self.hosts.of(url)
-    }
-
-    /// The position of the settings whose headers a request has, if any: those of its input's host. They stay behind
-    /// where a redirect leaves that origin.
-    pub fn headers_of(&self, rendered: &Rendered<'_>, onward: Option<&Way>) -> Option<usize> {
-        let stays = onward.is_none_or(|onward| !onward.has_left);
-        self.hosts.of(&rendered.url).filter(|_| stays)
     }
 
     /// The request of an input in words.
@@ -245,14 +223,16 @@ impl Maker {
         rendered: &Rendered<'_>,
         number: u64,
     ) -> std::result::Result<Request, String> {
-        let own = self.own_headers(rendered, None);
-        let template = own.map_or(&self.defaults, |own| own.template(false));
+        let own = self.own_headers(rendered);
+        let template = own.map_or(self.templates.at(false, false), |own| {
+            own.template(false, false)
+        });
         let key = self.keys_of.map(|job| (job, number));
         self.made(template, own, rendered, key)
     }
 
-    /// The engine's request for where a redirect led. Beyond the origin of the input, no credentials are sent, and so
-    /// none of the host where the redirect leads: who redirects must not have others' credentials used.
+    /// The engine's request for where a redirect led. Beyond the origin of the input, only public headers are sent, and none
+    /// of the settings of the host where the redirect leads: who redirects must not have others' credentials used.
     ///
     /// # Errors
     /// Why it cannot be sent.
@@ -262,17 +242,18 @@ impl Maker {
         onward: &Way,
         number: u64,
     ) -> std::result::Result<Request, String> {
-        let own = self.own_headers(rendered, Some(onward));
-        let rendered = onward::rendered(rendered, onward, &self.defaults);
+        let own = self.own_headers(rendered);
+        let rendered = onward::rendered(rendered, onward, self.templates.at(false, false));
         let key = self.keys_of.filter(|_| !onward.has_left);
-        let usual = &self.onward[usize::from(onward.has_left)][usize::from(onward.is_get)];
-        let template = own.map_or(usual, |own| own.template(onward.is_get));
+        let (has_left, is_get) = (onward.has_left, onward.is_get);
+        let usual = self.templates.at(has_left, is_get);
+        let template = own.map_or(usual, |own| own.template(has_left, is_get));
         let key = key.map(|job| (job, number));
         self.made(template, own, &rendered, key)
     }
 
-    fn own_headers(&self, rendered: &Rendered<'_>, onward: Option<&Way>) -> Option<&Own> {
-        Some(self.hosts.at(self.headers_of(rendered, onward)?))
+    fn own_headers(&self, rendered: &Rendered<'_>) -> Option<&Own> {
+        Some(self.hosts.at(self.hosts.of(&rendered.url)?))
     }
 
     fn made(

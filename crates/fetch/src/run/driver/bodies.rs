@@ -400,7 +400,7 @@ impl Driver<'_> {
         let target = Target {
             number: planned.number,
             url,
-            is_plain: is_get && !self.kinds(flight, &rendered).part_or_coding,
+            is_plain: is_get && !self.kinds(&rendered).part_or_coding,
         };
         let part = self.open.iter().find(|part| flight.is_of(part));
         let Some(part) = part else { return Ok(()) };

@@ -135,16 +135,15 @@ impl Driver<'_> {
         }
         let rendered = self.maker.render(&flight.pending.planned.held).ok()?;
         let url = flight.url(&rendered);
-        if self.kinds(flight, &rendered).condition {
+        if self.kinds(&rendered).condition {
             return None;
         }
         Some(conditional::version(flight, url)?.ok)
     }
 
-    /// The kinds of headers that the request of a flight has.
-    pub(super) fn kinds(&self, flight: &Flight, rendered: &Rendered<'_>) -> HeaderKinds {
-        let onward = flight.pending.onward.as_deref();
-        self.headers.to(self.maker.headers_of(rendered, onward))
+    /// The kinds of headers that the request of an input has, also where redirects lead: all of these are public.
+    pub(super) fn kinds(&self, rendered: &Rendered<'_>) -> HeaderKinds {
+        self.headers.to(self.maker.host_of(&rendered.url))
     }
 
     /// Refuses a part of a body if the request did not ask for one, and a 304 if it named no version.
@@ -155,7 +154,7 @@ impl Driver<'_> {
             return Some(refusal);
         }
         let rendered = self.maker.render(&flight.pending.planned.held).ok()?;
-        let kinds = self.kinds(flight, &rendered);
+        let kinds = self.kinds(&rendered);
         let asked = match refusal.end {
             AttemptEnd::NotModified => kinds.version,
             _ => kinds.range,

@@ -315,7 +315,7 @@ impl Driver<'_> {
             None => self.maker.request(rendered, number)?,
         };
         let has_earlier = flight.pending.planned.earlier.is_some();
-        match has_earlier && !self.kinds(flight, rendered).condition {
+        match has_earlier && !self.kinds(rendered).condition {
             true => conditional::request(request, flight, flight.url(rendered)),
             false => Ok(request),
         }
