@@ -9,6 +9,7 @@ use hecaton_fetch::record::{count, plural};
 use hecaton_fetch::run::Options;
 use hecaton_fetch::start::{Added, More};
 
+use super::live::Live;
 use super::options::Home;
 use super::planning::until_stopped;
 use super::run::finish;
@@ -59,14 +60,15 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let place = place::at(&arguments.home.folder, " add")?;
     let stop = stop::on_request()?;
     let change = |job: &mut _| arguments.tuning.change(job);
-    let (started, added) = until_stopped(&stop, || place.add(arguments.more(), &change))?;
     let watching = &arguments.watching;
+    let live = (!arguments.plan).then(|| Live::new(watching)).transpose()?;
+    let (started, added) = until_stopped(&stop, || place.add(arguments.more(), &change))?;
     if !watching.quiet {
         say(added, &started.plan.columns);
     }
-    match arguments.plan {
-        true => Ok(()),
-        false => finish(&*place, started, Options::default(), &stop, watching),
+    match live {
+        None => Ok(()),
+        Some(live) => finish(&*place, started, Options::default(), &stop, live, watching),
     }
 }
 

@@ -65,6 +65,8 @@ pub fn run(arguments: &Run) -> Result<()> {
         return print(&arguments.job.resume(place.load()?)?.job);
     }
     let stop = stop::on_request()?;
+    // An address that cannot be had is refused before anything is planned.
+    let live = Live::new(&arguments.watching)?;
     let started = match resumes {
         true => arguments.job.resume(place.load()?)?,
         false => {
@@ -77,7 +79,7 @@ pub fn run(arguments: &Run) -> Result<()> {
         resend_unknown: arguments.resend_unknown,
         ..Options::default()
     };
-    finish(&*place, started, options, &stop, &arguments.watching)
+    finish(&*place, started, options, &stop, live, &arguments.watching)
 }
 
 fn print(job: &Job) -> Result<()> {
@@ -93,9 +95,9 @@ pub fn finish(
     started: Started,
     options: Options,
     stop: &AtomicBool,
+    mut live: Live,
     watching: &Watching,
 ) -> Result<()> {
-    let mut live = Live::new(watching)?;
     live.begin(&started);
     let job = started.job.clone();
     let options = Options {
