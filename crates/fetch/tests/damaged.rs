@@ -175,7 +175,7 @@ fn read_all(folder: &Folder) -> Result<()> {
     let _ = show::workers(folder);
     let _ = seen(show::each_record::<Error>(folder, &mut |_| Ok(true)));
     let _ = seen(finish::parts(folder));
-    let _ = seen(show::report(folder).map(drop));
+    let _ = seen(show::report(folder, true).map(drop));
     let plan = Plan::planned(folder)?;
     for part in &plan.parts {
         let _ = seen(load(folder, part.number).map(drop));

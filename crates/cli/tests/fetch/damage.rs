@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::support::{Ending, World, ending, files, hecaton};
+use crate::support::{Ending, World, ending, files, hecaton, unpacked};
 
 fn verb(world: &World, words: &[&str]) -> Ending {
     let mut command = hecaton(&["fetch"]);
@@ -149,4 +149,108 @@ fn a_table_that_is_gone_is_reported_and_made_again() {
     let made = ending(hecaton(&["fetch", "-o"]).arg(world.out()));
     assert_eq!(made.status, Some(0), "{}", made.stderr);
     assert_eq!(verb(&world, &["verify"]).status, Some(0));
+}
+
+type Rewrite = fn(&mut Vec<String>);
+
+/// Lines that another program wrote into the results of the second part, and how many inputs of it are lost then.
+const STRANGE: [(&str, Rewrite, u64); 11] = [
+    (
+        "no JSON",
+        |lines| lines[0] = lines[0].replace("\"line\":", "\"line:"),
+        1,
+    ),
+    (
+        "a wrong type",
+        |lines| lines[0] = lines[0].replace("\"attempts\":1", "\"attempts\":\"1\""),
+        1,
+    ),
+    (
+        "another beginning",
+        |lines| lines[0] = lines[0].replace("{\"n\":", "{ \"n\":"),
+        1,
+    ),
+    ("no beginning", |lines| lines[0].insert(0, 'x'), 1),
+    (
+        "an unknown outcome",
+        |lines| lines[0] = lines[0].replace("\"response\"", "\"resp\""),
+        1,
+    ),
+    (
+        "another input's number",
+        |lines| lines[0] = numbered_as(&lines[0], &lines[1]),
+        2,
+    ),
+    (
+        "another part's number",
+        |lines| lines[0] = lines[0].replacen("{\"n\":", "{\"n\":9", 1),
+        1,
+    ),
+    ("two lines of one", |lines| lines[0].insert(20, '\n'), 1),
+    (
+        "one line of two",
+        |lines| drop(lines.splice(0..2, [[&*lines[0], &*lines[1]].concat()])),
+        2,
+    ),
+    ("one more", |lines| lines.push("garbage".into()), 0),
+    ("one twice", |lines| lines.push(lines[0].clone()), 1),
+];
+
+/// A record with the number of another.
+fn numbered_as(line: &str, other: &str) -> String {
+    let (number, _) = other.split_once(',').unwrap();
+    let (_, rest) = line.split_once(',').unwrap();
+    format!("{number},{rest}")
+}
+
+fn rewrite(path: &Path, change: impl Fn(&mut Vec<String>)) {
+    let mut lines = unpacked(path).lines().map(str::to_owned).collect();
+    change(&mut lines);
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(path, zstd::bulk::compress(text.as_bytes(), 1).unwrap()).unwrap();
+}
+
+#[test]
+fn lines_in_whole_frames_that_are_no_records_are_named_and_fetched_again() {
+    for (what, change, lost) in STRANGE {
+        let world = done(&[]);
+        let before = world.records();
+        rewrite(&world.out().join("results/part-000001.jsonl.zst"), change);
+        let refused = verb(&world, &["again", "--where", "status == 200"]);
+        assert_eq!(refused.status, Some(1), "{what}: {}", refused.stderr);
+        assert!(
+            refused.stderr.contains("part-000001"),
+            "{what}: {}",
+            refused.stderr
+        );
+        assert!(!world.out().join("again").exists(), "{what}");
+        let found = verb(&world, &["verify"]);
+        assert_eq!(found.status, Some(1), "{what}: {}", found.stderr);
+        let sent = world.server.summary().requests;
+        let again = verb(&world, &["again", "--damaged"]);
+        assert_eq!(again.status, Some(0), "{what}: {}", again.stderr);
+        assert_eq!(world.server.summary().requests - sent, lost, "{what}");
+        assert!(world.records().keys().eq(before.keys()), "{what}");
+        let whole = verb(&world, &["verify"]);
+        assert_eq!(whole.status, Some(0), "{what}: {}", whole.stderr);
+        assert!(!world.out().join("again").exists(), "{what}");
+    }
+}
+
+#[test]
+fn the_commands_that_read_whole_records_agree_on_them() {
+    let world = done(&[]);
+    rewrite(
+        &world.out().join("results/part-000001.jsonl.zst"),
+        STRANGE[1].1,
+    );
+    for words in [
+        &["verify"][..],
+        &["export", "--csv", "-"],
+        &["report"],
+        &["show", "--where", "ok"],
+    ] {
+        let refused = verb(&world, words);
+        assert_eq!(refused.status, Some(1), "{words:?}: {}", refused.stderr);
+    }
 }

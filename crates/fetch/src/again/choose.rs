@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use roaring::RoaringTreemap;
 
-use super::merge::has_good;
+use super::merge::{Round, has_good, merge};
 use super::spared::Spared;
 use crate::error::{Error, Result, at};
 use crate::expression::Expression;
@@ -16,7 +16,7 @@ use crate::plan::{
 };
 use crate::record::{Outcome, Record};
 use crate::request::Maker;
-use crate::segment::each_result;
+use crate::segment::{each_result, record_of};
 
 /// How inputs are picked.
 pub enum Pick {
@@ -33,10 +33,17 @@ impl Pick {
         match self {
             Pick::Matching(expression) => matching(folder, part.number, expression, false),
             Pick::Changed(expression) => matching(folder, part.number, expression, true),
-            Pick::Lost => Ok(Selected {
-                numbers: crate::verify::part(folder, part)?.lost,
-                ..Selected::default()
-            }),
+            Pick::Lost => {
+                let found = crate::verify::part(folder, part)?;
+                if found.lost.is_empty() && !found.damage.is_empty() {
+                    // All records are there, beside lines that are none.
+                    merge(folder, &Round::REWRITES, part.number)?;
+                }
+                Ok(Selected {
+                    numbers: found.lost,
+                    ..Selected::default()
+                })
+            }
         }
     }
 }
@@ -64,7 +71,7 @@ pub fn choose(
     let (mut parts, mut left) = (Vec::new(), 0);
     let spared = Spared::of(pick, job)?;
     for part in &base.parts {
-        let selected = match spared.has(folder, part)? {
+        let mut selected = match spared.has(folder, part)? {
             true => Selected::default(),
             false => pick.selected(folder, part)?,
         };
@@ -72,7 +79,11 @@ pub fn choose(
         let inputs = selected.numbers.len();
         // Nobody opens the other parts in this round.
         if inputs > 0 {
-            let index = copying.part(&Plan::index(folder, part.number)?, selected)?;
+            let index = copying.part(&Plan::index(folder, part.number)?, &mut selected)?;
+            if let Some(number) = selected.numbers.min() {
+                let what = format!("a record of input {number}, which the part has not");
+                return Err(damaged_results(folder, part.number, &what));
+            }
             index.write(round, part.number)?;
         }
         parts.push(Part {
@@ -121,9 +132,13 @@ fn matching(
 ) -> Result<Selected> {
     let names_unknown = expression.names(Outcome::Unknown.name());
     let mut selected = Selected::default();
+    let mut ended = RoaringTreemap::new();
     let mut damaged = None;
     each_result(folder, part, &mut |line| {
-        match serde_json::from_slice::<Record>(line) {
+        match record_of(line) {
+            Ok(record) if record.more != Some(true) && !ended.insert(record.n) => {
+                damaged = Some(format!("two records of input {}", record.n));
+            }
             Ok(record) if expression.holds(&record) => match record.outcome {
                 Outcome::Unknown if !names_unknown => selected.left += 1,
                 _ => {
@@ -134,17 +149,22 @@ fn matching(
                 }
             },
             Ok(_) => {}
-            Err(error) => damaged = Some(error),
+            Err(error) => damaged = Some(format!("a line that is not a record: {error}")),
         }
         Ok(())
     })?;
     match damaged {
-        Some(error) => Err(Error::failed(format!(
-            "{} holds a line that is not a record: {error}",
-            folder.result(part).display()
-        ))),
+        Some(what) => Err(damaged_results(folder, part, &what)),
         None => Ok(selected),
     }
+}
+
+fn damaged_results(folder: &Folder, part: u32, what: &str) -> Error {
+    Error::failed(format!(
+        "{} holds {what}: `hecaton fetch verify {}` says what is lost",
+        folder.result(part).display(),
+        folder.shown()
+    ))
 }
 
 /// Copies inputs into a round.
@@ -169,7 +189,7 @@ impl Copying<'_> {
     }
 
     /// Copies the inputs of a part that are selected, each group by itself.
-    fn part(&mut self, index: &Index, mut selected: Selected) -> Result<Index> {
+    fn part(&mut self, index: &Index, selected: &mut Selected) -> Result<Index> {
         let mut frame = Vec::new();
         for (group, shards) in index.groups.iter().enumerate() {
             for extent in shards.iter().flatten() {
@@ -177,7 +197,7 @@ impl Copying<'_> {
                 let mut rest = &frame[..];
                 while !rest.is_empty() {
                     let mut entry = read_entry(&mut rest).ok_or_else(|| self.file.damaged())?;
-                    if selected.numbers.contains(entry.number) {
+                    if selected.numbers.remove(entry.number) {
                         let version = selected.versions.remove(&entry.number);
                         entry.earlier = version.map(|version| {
                             Box::new(Earlier {

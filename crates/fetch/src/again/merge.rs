@@ -21,17 +21,31 @@ use crate::plan::{Folder, sync_folder_of, write_whole};
 use crate::record::{Outcome, Record};
 use crate::run::is_answer;
 use crate::segment::{
-    Commit, Tally, each_readable, each_result, each_whole, head_of, is_followed, load,
+    Commit, Tally, each_readable, each_result, each_whole, head_of, is_followed, load, record_of,
 };
+use crate::verify::inputs;
 
 /// The new records that are merged into a part.
 pub struct Round<'a> {
-    /// The file with them.
-    pub new: &'a Path,
+    /// The file with them, if there is one.
+    pub new: Option<&'a Path>,
     /// The id of their round.
     pub id: Option<&'a str>,
     /// Whether the round replaces what is lost of damaged results.
     pub repairs: bool,
+}
+
+impl Round<'_> {
+    /// No new records: a part is written again without what is no record of its inputs.
+    pub const REWRITES: Round<'static> = Round {
+        new: None,
+        id: None,
+        repairs: true,
+    };
+
+    fn each(&self, visit: &mut dyn FnMut(&[u8], u64) -> io::Result<()>) -> Result<()> {
+        self.new.map_or(Ok(()), |new| each(new, visit))
+    }
 }
 
 /// The error of a body that is not the one that the list names.
@@ -63,11 +77,12 @@ pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<Kept> {
     let refused = |error: io::Error| Error::Failed(sentence("write", &draft, &error));
     let mut news = News::of(folder, round, part)?;
     let kept = news.kept();
+    let own = round.repairs.then(|| inputs(folder, part)).transpose()?;
     let mut merged = Merged {
         results: ResultsWriter::create(&draft).map_err(refused)?,
         tally: Tally::default(),
         aside: Aside::default(),
-        repairs: round.repairs,
+        own: own.as_ref(),
     };
     merged.add_old(folder, &mut news, part)?;
     merged.add_new(round, &news)?;
@@ -75,8 +90,11 @@ pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<Kept> {
     let commit =
         load(folder, part)?.ok_or_else(|| Error::failed(format!("part {part} is not done")))?;
     let old = folder.result(part);
-    if merged.tally.records != commit.tally.records {
-        let (found, needed) = (merged.tally.records, commit.tally.records);
+    let needed = own
+        .as_ref()
+        .map_or(commit.tally.records, RoaringTreemap::len);
+    if merged.tally.records != needed {
+        let found = merged.tally.records;
         return Err(Error::failed(format!(
             "{} would have {found} of its {needed} records after the round, so it stays as it is",
             old.display()
@@ -88,7 +106,7 @@ pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<Kept> {
         .map_err(at("write", &old))?;
     let commit = Commit {
         tally: merged.tally,
-        round: round.id.map(str::to_owned),
+        round: round.id.map(str::to_owned).or(commit.round),
         ..commit
     };
     let text = serde_json::to_vec_pretty(&commit).expect("numbers become JSON");
@@ -97,17 +115,17 @@ pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<Kept> {
 }
 
 /// The records of a part after a round, as they are written.
-struct Merged {
+struct Merged<'a> {
     results: ResultsWriter,
     tally: Tally,
     aside: Aside,
-    /// Whether the round replaces what is lost of damaged results.
-    repairs: bool,
+    /// The part's inputs, if the round replaces what is lost of damaged results.
+    own: Option<&'a RoaringTreemap>,
 }
 
-impl Merged {
+impl Merged<'_> {
     fn add(&mut self, line: &[u8]) -> io::Result<()> {
-        if self.repairs {
+        if self.own.is_some() {
             self.aside.used(line)?;
         }
         match head_of(line) {
@@ -124,8 +142,13 @@ impl Merged {
 
     /// Adds the older records that stay. Takes the new records of unchanged inputs off the news.
     fn add_old(&mut self, folder: &Folder, news: &mut News, part: u32) -> Result<()> {
-        let repairs = self.repairs;
+        let repairs = self.own.is_some();
         let mut keep = |line: &[u8]| {
+            // `verify` counts it as little.
+            let is_of = |own: &RoaringTreemap| record_of(line).is_ok_and(|it| own.contains(it.n));
+            if !self.own.is_none_or(is_of) {
+                return Ok(());
+            }
             let number = number_of(line)?;
             match news.unchanged.remove(&number) {
                 Some(new) => self.add(&confirmed(line, &new)?),
@@ -148,7 +171,7 @@ impl Merged {
 
     /// Adds the round's records. Those that are unchanged are written, unless nothing older is there.
     fn add_new(&mut self, round: &Round<'_>, news: &News) -> Result<()> {
-        each(round.new, &mut |line, number| match head_of(line) {
+        round.each(&mut |line, number| match head_of(line) {
             _ if news.stays.contains(number) => Ok(()),
             Some((_, Outcome::Unchanged, _)) if !news.unchanged.contains_key(&number) => Ok(()),
             _ => self.add(line),
@@ -174,7 +197,7 @@ struct News {
 impl News {
     fn of(folder: &Folder, round: &Round<'_>, part: u32) -> Result<News> {
         let (mut news, mut failed) = (News::default(), RoaringTreemap::new());
-        each(round.new, &mut |line, number| {
+        round.each(&mut |line, number| {
             if let Some(failure) = failure_of(line)? {
                 failed.insert(number);
                 if let Some(error) = failure.error.filter(|error| error["kind"] == CHECKSUM) {

@@ -109,8 +109,12 @@ pub fn condition(round: &Folder) -> Result<String> {
     fs::read_to_string(&path).map_err(at("read", &path))
 }
 
-/// A new round: its id, and its folder.
-fn begin(folder: &Folder, lock: &Lock) -> Result<(String, Folder)> {
+/// Makes a new round, with its id and in its folder. If that fails, nothing of it is left.
+fn begin<T>(
+    folder: &Folder,
+    lock: &Lock,
+    make: impl FnOnce(String, &Folder) -> Result<T>,
+) -> Result<(Folder, T)> {
     // Nothing was sent by an earlier try that has no `plan.json`.
     clean_up(folder, lock)?;
     let id = Uuid::new_v4().simple().to_string()[..8].to_owned();
@@ -118,7 +122,11 @@ fn begin(folder: &Folder, lock: &Lock) -> Result<(String, Folder)> {
     for made in [round.planned(), round.results(), round.parts()] {
         fs::create_dir_all(&made).map_err(at("create", &made))?;
     }
-    Ok((id, round))
+    let made = make(id, &round);
+    if !round.plan().exists() {
+        clean_up(folder, lock)?;
+    }
+    Ok((round, made?))
 }
 
 /// Writes what makes the round: its plan last.
@@ -166,14 +174,17 @@ pub fn prepare(
     job.check()?;
     crate::run::check(&job)?;
     crate::run::check_plan(&job, &base.plan)?;
-    let (id, round) = begin(folder, &held)?;
-    let (mut plan, left) = choose(folder, &base.plan, &round, &job, &pick)?;
-    plan.round = Some(id);
+    let (round, (plan, left)) = begin(folder, &held, |id, round| {
+        let (mut plan, left) = choose(folder, &base.plan, round, &job, &pick)?;
+        plan.round = Some(id);
+        if plan.inputs > 0 {
+            write(round, choice.condition(), &job, &plan)?;
+        }
+        Ok((plan, left))
+    })?;
     if plan.inputs == 0 {
-        clean_up(folder, &held)?;
         return Ok(Chosen { round: None, left });
     }
-    write(&round, choice.condition(), &job, &plan)?;
     let round = Some(Started {
         is_resumed: false,
         lock: Some(held),
@@ -294,7 +305,7 @@ pub fn merge_if_done(folder: &Folder, round: &Started, lock: &Lock) -> Result<Ke
             for part in round.plan.parts.iter().filter(|part| part.inputs > 0) {
                 let new = round.folder.result(part.number);
                 let of_round = merge::Round {
-                    new: &new,
+                    new: Some(&new),
                     id: round.plan.round.as_deref(),
                     repairs,
                 };

@@ -55,16 +55,17 @@ pub fn follow_up(folder: &Folder, done: &Started, lock: &Lock) -> Result<bool> {
     if parts.is_empty() {
         return Ok(false);
     }
-    let (id, round) = begin(folder, lock)?;
     let maker = Maker::new(&done.job.request, &done.plan.columns, done.plan.job)?;
     let mut file = InputFile::open(folder)?;
-    let mut feed = |take: Take<'_>| {
-        let mut parts = parts.iter();
-        parts.try_for_each(|part| hand_over(folder, *part, &maker, &mut file, take))
-    };
-    let mut plan = regroup(&round, &done.plan, &limits(&done.job), &mut feed)?;
-    plan.round = Some(id);
-    write(&round, CONDITION, &done.job, &plan)?;
+    begin(folder, lock, |id, round| {
+        let mut feed = |take: Take<'_>| {
+            let mut parts = parts.iter();
+            parts.try_for_each(|part| hand_over(folder, *part, &maker, &mut file, take))
+        };
+        let mut plan = regroup(round, &done.plan, &limits(&done.job), &mut feed)?;
+        plan.round = Some(id);
+        write(round, CONDITION, &done.job, &plan)
+    })?;
     Ok(true)
 }
 
@@ -166,7 +167,7 @@ pub(super) fn merge_all(folder: &Folder, round: &Started) -> Result<()> {
             let refused = |error| Error::Failed(sentence("write", &shelf.path, &error));
             shelf.results.finish().map_err(refused)?;
             let new = Round {
-                new: &shelf.path,
+                new: Some(&shelf.path),
                 id: round.plan.round.as_deref(),
                 repairs: false,
             };

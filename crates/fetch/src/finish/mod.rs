@@ -204,7 +204,7 @@ fn products(done: &Started, lock: &Lock) -> Result<Products> {
     let page = folder.path().join(PAGE);
     let is_needed = done.plan.inputs <= MOST_REPORTED || page.exists();
     if is_needed && stamps.is_stale(PAGE) {
-        show::report(folder)?;
+        show::report(folder, false)?;
         stamps.note(PAGE, lock)?;
     }
     made.page = page.exists().then_some(page);
@@ -241,7 +241,7 @@ pub fn report(folder: &Folder) -> Result<PathBuf> {
     let plan = Plan::planned(folder)?;
     // The stamp comes first: records that arrive meanwhile make the report stale.
     let mut stamps = Stamps::of(folder, &plan)?;
-    let path = show::report(folder)?;
+    let path = show::report(folder, true)?;
     if let Some(lock) = lock_if_free(folder)? {
         stamps.note(PAGE, &lock)?;
     }

@@ -5,9 +5,27 @@ use std::io;
 use std::path::Path;
 
 use super::commit::load;
-use super::whole_frames::{Piece, is_followed, scan_open};
+use serde::de::Error as _;
+
+use super::whole_frames::{Piece, head_of, is_followed, scan_open};
 use crate::error::{Error, Result, at};
 use crate::plan::Folder;
+use crate::record::Record;
+
+/// A line as a record. A frame that is whole may have other lines in it, that another program wrote.
+///
+/// # Errors
+/// When it is none, or does not begin as all records do.
+pub fn record_of(line: &[u8]) -> serde_json::Result<Record> {
+    // All of it at once is quicker than each of its texts.
+    let text = std::str::from_utf8(line).map_err(serde_json::Error::custom)?;
+    let record: Record = serde_json::from_str(text)?;
+    let begins = head_of(line) == Some((record.n, record.outcome, record.ok));
+    match begins && is_followed(line) == (record.more == Some(true)) {
+        true => Ok(record),
+        false => Err(serde_json::Error::custom("it begins otherwise")),
+    }
+}
 
 /// Visits a line of results.
 pub type VisitLine<'a> = &'a mut dyn FnMut(&[u8]) -> io::Result<()>;

@@ -9,7 +9,9 @@ use serde::{Deserialize, de::Error as _};
 use crate::error::{Error, Result};
 use crate::plan::{Folder, Plan};
 use crate::record::Record;
-use crate::segment::{Piece, counted, each_result, gone, head_of, is_followed, load, visit};
+use crate::segment::{
+    Piece, counted, each_result, gone, head_of, is_followed, load, record_of, visit,
+};
 
 /// Visits each line of the results until the visitor says false.
 ///
@@ -132,18 +134,29 @@ pub fn each_record<E: From<Error>>(
     each_line(folder, &mut |line| visitor(record(line)?))
 }
 
-/// A line as a record, or as some of its fields.
+/// A line as a record.
 ///
 /// # Errors
 /// When it is none.
-pub fn record<'a, R: Deserialize<'a>>(line: &'a [u8]) -> Result<R> {
+pub fn record(line: &[u8]) -> Result<Record> {
+    record_of(line).map_err(|error| no_record(&error))
+}
+
+/// Some fields of a line.
+///
+/// # Errors
+/// When they are not those of a record.
+pub(super) fn fields<'a, R: Deserialize<'a>>(line: &'a [u8]) -> Result<R> {
     // All of it at once is quicker than each of its texts.
     let text = std::str::from_utf8(line).map_err(serde_json::Error::custom);
-    text.and_then(serde_json::from_str).map_err(|error| {
-        Error::failed(format!(
-            "the results hold a line that is not a record ({error}): they were written by another program, or by another version of this one"
-        ))
-    })
+    let fields = text.and_then(serde_json::from_str);
+    fields.map_err(|error| no_record(&error))
+}
+
+fn no_record(error: &serde_json::Error) -> Error {
+    Error::failed(format!(
+        "the results hold a line that is not a record ({error}): `hecaton fetch verify` on the job's folder says what is lost"
+    ))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::record::{Ending, Record, write};
+use crate::record::{Ending, write};
 
 fn taken(take: &str, body: impl AsRef<[u8]>, content_type: Option<&str>) -> Value {
     let taken = Take::parse(take).unwrap().take(body.as_ref(), content_type);
@@ -273,7 +273,7 @@ proptest! {
         let mut line = Vec::new();
         let ending = Ending { taken: taken.values, ok: Some(true), ..Ending::default() };
         write(&mut line, &ending);
-        let record = crate::show::record::<Record>(&line);
+        let record = crate::show::record(&line);
         prop_assert!(record.is_ok(), "{:?}", record);
         prop_assert_eq!(record.unwrap().taken.len(), takes.len());
     }

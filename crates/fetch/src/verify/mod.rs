@@ -2,6 +2,7 @@
 
 mod bodies;
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
@@ -10,9 +11,9 @@ use roaring::RoaringTreemap;
 use self::bodies::Bodies;
 use crate::error::Result;
 use crate::plan::{Folder, InputFile, Part, Plan};
-use crate::record::{Record, count};
+use crate::record::{Record, count, plural};
 use crate::run::BODIES;
-use crate::segment::{each_readable, is_followed, load};
+use crate::segment::{each_readable, load, record_of};
 
 /// The ending of a damaged file whose bodies were fetched again.
 pub const DAMAGED: &str = "damaged";
@@ -55,30 +56,30 @@ pub struct Found {
 /// When the plan is damaged, so that nobody knows which inputs the part has.
 pub fn part(folder: &Folder, part: &Part) -> Result<Found> {
     let path = folder.result(part.number);
-    let mut missing = inputs(folder, part.number)?;
+    let own = inputs(folder, part.number)?;
+    let mut seen = Seen::default();
     let mut bodies = Bodies::new(folder.base());
     let mut damage = Vec::new();
     let read = each_readable(&path, &mut |line| {
-        if let Ok(record) = serde_json::from_slice::<Record>(line) {
-            if !is_followed(line) {
-                missing.remove(record.n);
+        match record_of(line).ok().filter(|it| own.contains(it.n)) {
+            Some(record) => {
+                seen.note(&record);
+                bodies.note(record);
             }
-            bodies.note(record);
+            None => seen.strays += 1,
         }
         Ok(())
     });
-    let records = match read {
-        Ok((records, is_whole)) => {
-            if !is_whole || !missing.is_empty() {
-                damage.push(lacking(&path, missing.len(), part.inputs));
-            }
-            records
+    let mut missing = (&own - &seen.ended) | &seen.spoilt;
+    match read {
+        Ok((_, is_whole)) if !is_whole || !missing.is_empty() => {
+            damage.push(lacking(&path, missing.len(), part.inputs));
         }
-        Err(error) => {
-            damage.push(error.to_string());
-            0
-        }
-    };
+        Ok(_) => {}
+        Err(error) => damage.push(error.to_string()),
+    }
+    damage.extend(seen.beside(&path));
+    let records = own.len() - missing.len();
     damage.extend(miscounted(folder, part, records)?.filter(|_| damage.is_empty()));
     let (whole, bad) = bodies.finish();
     for (number, why) in bad {
@@ -93,9 +94,52 @@ pub fn part(folder: &Folder, part: &Part) -> Result<Found> {
     })
 }
 
+/// The records of a part that were read.
+#[derive(Default)]
+struct Seen {
+    /// Inputs that have their last record.
+    ended: RoaringTreemap,
+    /// Those that have it twice, or lack the record of a page before it.
+    spoilt: RoaringTreemap,
+    /// How many pages inputs have whose last record is still to come.
+    pages: HashMap<u64, u32>,
+    /// Lines that are no records of inputs of the part.
+    strays: u64,
+}
+
+impl Seen {
+    fn note(&mut self, record: &Record) {
+        let before = match record.more {
+            Some(true) => {
+                let pages = self.pages.entry(record.n).or_default();
+                *pages += 1;
+                *pages - 1
+            }
+            _ => self.pages.remove(&record.n).unwrap_or(0),
+        };
+        let is_behind = record.page.is_none_or(|page| page == before + 1);
+        let is_first = match record.more {
+            Some(true) => !self.ended.contains(record.n),
+            _ => self.ended.insert(record.n),
+        };
+        if !is_behind || !is_first {
+            self.spoilt.insert(record.n);
+        }
+    }
+
+    /// The sentence for lines that are no records of the part's inputs.
+    fn beside(&self, path: &Path) -> Option<String> {
+        let (path, lines) = (path.display(), plural(self.strays, "line"));
+        (self.strays > 0).then(|| format!("{path} has {lines} beside the records of its inputs"))
+    }
+}
+
 fn lacking(path: &Path, lost: u64, all: u64) -> String {
-    let (path, lost, all) = (path.display(), count(lost), count(all));
-    format!("{path} lacks {lost} of its {all} records")
+    let (path, all) = (path.display(), count(all));
+    match lost {
+        0 => format!("{path} is damaged behind all of its {all} records"),
+        lost => format!("{path} lacks {} of its {all} records", count(lost)),
+    }
 }
 
 /// The sentence for a `COMMIT` that counts other records than there are.
@@ -115,7 +159,7 @@ fn miscounted(folder: &Folder, part: &Part, records: u64) -> Result<Option<Strin
 }
 
 /// The numbers of a part's inputs.
-fn inputs(folder: &Folder, part: u32) -> Result<RoaringTreemap> {
+pub(crate) fn inputs(folder: &Folder, part: u32) -> Result<RoaringTreemap> {
     let mut numbers = RoaringTreemap::new();
     let groups = Plan::index(folder, part)?.groups;
     let extents = groups.into_iter().flatten().flatten();
@@ -124,4 +168,30 @@ fn inputs(folder: &Folder, part: u32) -> Result<RoaringTreemap> {
         Ok(())
     })?;
     Ok(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_that_lacks_a_page_or_has_a_record_twice_is_spoilt() {
+        for (pages, is_spoilt) in [
+            (&[(1, true), (2, true), (3, false)][..], false),
+            (&[(1, true), (3, false)], true),
+            (&[(2, true), (3, false)], true),
+            (&[(1, false), (1, false)], true),
+            (&[(1, false), (1, true)], true),
+        ] {
+            let mut seen = Seen::default();
+            for (page, more) in pages {
+                seen.note(&Record {
+                    page: Some(*page),
+                    more: more.then_some(true),
+                    ..Record::default()
+                });
+            }
+            assert_eq!(!seen.spoilt.is_empty(), is_spoilt, "{pages:?}");
+        }
+    }
 }

@@ -147,7 +147,13 @@ fn nothing(arguments: &Arguments, place: &dyn Place) -> Result<()> {
     if arguments.plan {
         writeln!(stdout(), "0")?;
     }
-    crate::say!("no record matches, so nothing is sent again");
+    crate::say!(
+        "{}, so nothing is sent again",
+        match arguments.damaged {
+            true => "no input has lost its record or body",
+            false => "no record matches",
+        }
+    );
     if arguments.plan {
         return Ok(());
     }

@@ -5,7 +5,6 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::place;
-use hecaton_fetch::record::Record;
 use hecaton_fetch::show::{each_line, matching, record};
 
 use super::options::Home;
@@ -42,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             return Ok(false);
         }
         if let Some(matching) = &matching {
-            if !matching.holds(&record::<Record>(line)?) {
+            if !matching.holds(&record(line)?) {
                 return Ok(true);
             }
         }

@@ -46,6 +46,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         all.lost |= found.lost;
         all.damage.extend(found.damage);
     }
+    let is_rewritten = !all.damage.is_empty();
     if left.is_empty() {
         let stale = finish::stale(&folder, &plan)?.into_iter();
         all.damage
@@ -58,10 +59,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             plural(files, "file")
         ),
     }
-    report(folder.path(), &all, left.len())
+    report(folder.path(), &all, is_rewritten, left.len())
 }
 
-fn report(path: &Path, all: &Found, left: usize) -> Result<()> {
+/// Says what was found. `is_rewritten` if results are damaged.
+fn report(path: &Path, all: &Found, is_rewritten: bool, left: usize) -> Result<()> {
     for sentence in all.damage.iter().take(MOST_SENTENCES) {
         crate::say!("{sentence}");
     }
@@ -87,6 +89,9 @@ fn report(path: &Path, all: &Found, left: usize) -> Result<()> {
         return Ok(());
     }
     let remedy = match all.lost.is_empty() {
+        true if is_rewritten => format!(
+            "no input is lost, and `hecaton fetch again --damaged {path}` writes the results again without what is no record"
+        ),
         true => format!("`hecaton fetch -o {path}` makes products again"),
         false => format!(
             "`hecaton fetch again --damaged {path}` fetches {} again",
