@@ -229,9 +229,15 @@ fn done(folder: &Folder) -> Result<Started> {
 /// Refuses a choice of records that is not that of the round that began. Its user knows the job by `home`.
 pub(crate) fn refuse_other(matching: Option<&str>, began: &str, home: &str) -> Result<()> {
     match matching {
-        Some(matching) if matching != began => Err(Error::usage(format!(
-            "a round for '{began}' is not done yet: `hecaton fetch again {home}` without --where resumes it"
-        ))),
+        Some(matching) if matching != began => {
+            let otherwise = match matching {
+                DAMAGED => format!("; if damage keeps it from its end, remove {home}/again"),
+                _ => String::new(),
+            };
+            Err(Error::usage(format!(
+                "a round for '{began}' is not done yet: `hecaton fetch again {home}` without --where resumes it{otherwise}"
+            )))
+        }
         _ => Ok(()),
     }
 }
