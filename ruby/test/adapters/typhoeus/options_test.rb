@@ -134,6 +134,17 @@ class TyphoeusOptionsTest < DropInTest
     end
   end
 
+  def test_a_body_in_chunks_is_repeated_after_a_redirect_that_keeps_the_method
+    [307, 308].product([:post, :put], ["text", { a: 1 }]).each do |status, method, body|
+      request = request("/redirect/#{status}/2?to=/echo", method: method, body: body, followlocation: true,
+        headers: { "Transfer-Encoding" => "chunked" })
+      echo = JSON.parse(request.run.body)
+      fields = echo["headers"].to_h.transform_keys(&:downcase)
+      assert_equal [method.to_s.upcase, body == "text" ? "text" : "a=1", "chunked", nil],
+        [echo["method"], echo["body"], *fields.values_at("transfer-encoding", "content-length")]
+    end
+  end
+
   # As libcurl has it: no redirect is one too many.
   def test_maxredirs_0_is_too_many_at_once
     [nil, :on_body].each do |listening|

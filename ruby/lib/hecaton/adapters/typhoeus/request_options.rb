@@ -141,7 +141,7 @@ module Hecaton::Typhoeus
       put = @verb == "PUT"
       # A String, or a body that is read while it is sent, is sent as it is.
       @body = pairs ? Query.joined(pairs, put || @escape != false) : @given_body || ""
-      @body = [@body].each if @body.is_a?(String) && chunked?
+      @body = [@body] if @body.is_a?(String) && chunked?
       add_header("Content-Type", FORM) unless put || header?("content-type")
     end
 
