@@ -4,6 +4,25 @@ require "scripted"
 require "timeout"
 
 class TyphoeusHydraTest < DropInTest
+  class Noting < Typhoeus::Request
+    attr_reader :noted
+
+    def response=(response)
+      (@noted ||= []) << response.code
+      super
+    end
+  end
+
+  def test_a_subclass_that_overrides_the_setter_of_the_response_is_called_once
+    request = Noting.new(url("/r/1"), timeout: 20)
+    called = []
+    request.on_complete { |response| called << response.equal?(request.response) }
+    hydra = Typhoeus::Hydra.new
+    hydra.queue(request)
+    hydra.run
+    assert_equal [[200], [true]], [request.noted, called]
+  end
+
   def test_all_run_and_refill_the_queue
     hydra = Typhoeus::Hydra.new(max_concurrency: 10)
     left = 100

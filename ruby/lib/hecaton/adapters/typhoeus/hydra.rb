@@ -29,11 +29,11 @@ module Hecaton::Typhoeus
       most = Integer(options.fetch(:max_concurrency, 200))
       options.each { |name, value| take_option(name, value) }
       self.max_concurrency = most
-      @transfers = Transfers.new(self)
       @queued_requests = []
       @run_lock = Mutex.new # Held by the fiber that runs it, and let go of if that thread ends or is a parent's.
       # From the queue, and neither with Transfers nor ended yet: an interrupt must not lose them.
       @taken_requests = []
+      @transfers = Transfers.new(self, @taken_requests)
     end
 
     # Runs until nothing is queued or under way. An exception that leaves a callback leaves it at once, and so do
@@ -81,7 +81,8 @@ module Hecaton::Typhoeus
 
       # Before it leaves the queue. An interrupt finds it in one of the two.
       @taken_requests << queue[0].without_listed_calls
-      start_request(queue.shift)
+      request = queue.shift
+      request.layered? ? start_layered(request) : @transfers.start(request)
     end
 
     # Starts as many of the queue as max_concurrency allows.
@@ -90,7 +91,7 @@ module Hecaton::Typhoeus
     # Starts a request now, queue and limit notwithstanding, or ends it without the network. It continues in `run`.
     def add(request)
       @taken_requests << request.without_listed_calls
-      start_request(request)
+      request.layered? ? start_layered(request) : @transfers.start(request)
     end
 
     # The batch has this request, or it has ended. One that is still in the queue after an interrupt is
@@ -143,9 +144,7 @@ module Hecaton::Typhoeus
       @run_lock.unlock unless in_callback
     end
 
-    def start_request(request)
-      return @transfers.start(request) unless request.layered?
-
+    def start_layered(request)
       Layers.pass(request, self, (memory if Config.memoize)) { @transfers.start(request) }
       note_started(request)
     rescue Ethon::Errors::EthonError, Errors::NoStub

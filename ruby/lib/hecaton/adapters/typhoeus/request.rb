@@ -103,7 +103,7 @@ module Hecaton::Typhoeus
     end
 
     # Whether one of Layers may have a response, or is to keep one. Options of a known plan name no cache.
-    def layered? = !Layers::USED.empty? || @block_connection || (!@known_plan && @options[:cache]) # :nodoc:
+    def layered? = Layers::USED[0] || @block_connection || (!@known_plan && @options[:cache]) # :nodoc:
 
     # Whether it raises NoStub if it is not stubbed.
     def blocked? = block_connection.nil? ? Config.block_connection : block_connection
@@ -150,10 +150,13 @@ module Hecaton::Typhoeus
 
     # Takes the response of an outcome, by the plan, and returns the list for call_listed.
     def take_outcome(outcome, pending) # :nodoc:
-      plain = @sending_plan.plain && !@came_in_parts
-      self.response = response = plain ? Response.allocate.load(outcome, nil, nil, nil) : response_of(outcome, pending)
-      response.request = self
-      write_verbose unless plain || !@sending_plan.verbose?
+      if @sending_plan.plain && !@came_in_parts && !layered?
+        @response = Response.allocate.load_plain(outcome, self)
+      else
+        self.response = response = response_of(outcome, pending)
+        response.request = self
+        write_verbose if @sending_plan.verbose?
+      end
       list_calls
     end
 
@@ -183,7 +186,7 @@ module Hecaton::Typhoeus
     def marshal_load(attributes) = attributes.each { |name, value| instance_variable_set(name, value) } # :nodoc:
 
     # Methods that the quick way does without. See Overrides.
-    OVERRIDABLE = %i[finish execute_callbacks options].freeze
+    OVERRIDABLE = %i[finish execute_callbacks options response=].freeze
     OWN_FINISH = instance_method(:finish)
     private_constant :OWN_FINISH
 

@@ -35,6 +35,13 @@ module Hecaton::Typhoeus
       self
     end
 
+    # The same for a request whose response is the outcome as it is.
+    def load_plain(outcome, request) # :nodoc:
+      @outcome = outcome
+      @request = request
+      self
+    end
+
     # Hash of all that is known; the methods read it.
     def options = @options ||= known_facts
 

@@ -12,9 +12,10 @@ module Hecaton::Typhoeus
       NO_LIMIT = 2**32 - 1
       private_constant :NO_LIMIT
 
-      # hydra receives each request that ended and its Response.
-      def initialize(hydra)
+      # hydra receives each request that ended and its Response. taken are those that it has begun to start.
+      def initialize(hydra, taken)
         @hydra = hydra
+        @taken = taken
         @home = Process.pid
         @batch = @client = @way = nil # The last request's client, and its way into the batch.
         @size = 0
@@ -44,6 +45,9 @@ module Hecaton::Typhoeus
 
         leave_to_parent # A callback has forked, and this is the child.
         retry
+      rescue Ethon::Errors::EthonError
+        @taken.delete(request) # It is left out.
+        raise
       end
 
       # Waits until something has happened, and reports it. False if nothing was left.
@@ -157,7 +161,7 @@ module Hecaton::Typhoeus
         if pending.instance_of?(Sent) then pending.callback = request
         elsif !pending.callback? then pending.on_complete { |outcome| deliver(pending, request, outcome) }
         end
-        @hydra.note_started(request)
+        @taken.delete(request)
         @sending, @sent, @size = nil, nil, @size + 1
         nil # The values would be an Array.
       end
