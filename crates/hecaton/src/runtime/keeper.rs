@@ -29,7 +29,7 @@ const QUIET: Duration = Duration::from_millis(100);
 pub(crate) struct SharedRuntime {
     pub runtime: Runtime,
     /// How many threads wait, and so drive.
-    waiting: AtomicUsize,
+    waiting: Arc<AtomicUsize>,
     /// How often a thread has begun to wait.
     waits: AtomicU64,
     tasks: Arc<Tasks>,
@@ -49,10 +49,11 @@ pub(crate) struct SharedRuntime {
 pub(crate) struct Waiting<'a>(&'a Arc<SharedRuntime>);
 
 impl SharedRuntime {
-    pub fn new(runtime: Runtime) -> Arc<SharedRuntime> {
+    /// `waiting` is 0.
+    pub fn new(runtime: Runtime, waiting: Arc<AtomicUsize>) -> Arc<SharedRuntime> {
         Arc::new(SharedRuntime {
             runtime,
-            waiting: AtomicUsize::new(0),
+            waiting,
             waits: AtomicU64::new(0),
             tasks: Arc::default(),
             drives: AtomicBool::new(false),
@@ -202,7 +203,7 @@ mod tests {
 
     fn shared() -> Arc<SharedRuntime> {
         let mut builder = tokio::runtime::Builder::new_current_thread();
-        SharedRuntime::new(builder.enable_all().build().unwrap())
+        SharedRuntime::new(builder.enable_all().build().unwrap(), Arc::default())
     }
 
     fn wait_until(so: impl Fn() -> bool) {

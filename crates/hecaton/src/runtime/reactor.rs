@@ -7,6 +7,8 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle};
@@ -27,8 +29,12 @@ impl Reactor {
     /// process is out of descriptors, because it needs three. One reactor serves any number of clients.
     pub fn new() -> io::Result<Reactor> {
         let mut builder = Builder::new_current_thread();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let threads = waiting.clone();
+        builder.on_thread_park(move || let_others_run(&threads));
         let (runtime, descriptors) = Anonymous::of(|| builder.enable_io().enable_time().build());
-        Ok(Reactor(Some(SharedRuntime::new(runtime?)), descriptors))
+        let shared = SharedRuntime::new(runtime?, waiting);
+        Ok(Reactor(Some(shared), descriptors))
     }
 
     /// Whether an ancestor of this process made it, so that it is closed here (see
@@ -53,6 +59,15 @@ impl Reactor {
     /// by reference can be waited for again.
     pub fn block_on_at_most<F: Future>(&self, future: F, longest: Duration) -> Option<F::Output> {
         self.block_on(async { timeout(longest, future).await.ok() })
+    }
+}
+
+/// Called by the thread that drives before it sleeps. The threads that it has woken run first, if they are on the same
+/// core. Otherwise the next response would wake it among them, and stop the one that holds Ruby's lock. From Ruby 3.3 on,
+/// all others would then queue for that lock, and sleep twice for each request.
+fn let_others_run(waiting: &AtomicUsize) {
+    if waiting.load(Ordering::Relaxed) > 1 {
+        thread::yield_now();
     }
 }
 
