@@ -39,7 +39,7 @@ const MOST_RESET: usize = 1024;
 /// Stands for the peer's limit on streams until it has sent one. No frame can carry this number.
 pub(crate) const NO_LIMIT_YET: usize = usize::MAX - 1;
 
-/// How long a connection is trusted after it was driven.
+/// How long a connection is trusted after it was driven, or after a look found nothing unread.
 const TRUSTED: Duration = Duration::from_millis(1);
 
 /// A connection that nobody drove gets this many turns, each of at most this length, to read what came.
@@ -74,6 +74,10 @@ pub(crate) struct Link {
 struct Driven {
     connection: Option<Box<Connection<Instrumented<Wire>, Bytes>>>,
     at: Instant,
+    /// When a look last found nothing unread, and whether one has found something since the last turn. So requests that
+    /// start together share one look, which is a system call.
+    quiet: Instant,
+    has_unread: bool,
     /// The window of each body, as announced to the peer.
     window: u32,
     /// Whether a smaller window was announced, and `h2` is not known to have applied it.
@@ -81,6 +85,15 @@ struct Driven {
 }
 
 impl Driven {
+    /// Whether a look has just found nothing unread.
+    fn is_quiet(&self) -> bool {
+        self.quiet.elapsed() < TRUSTED
+    }
+
+    fn is_trusted(&self) -> bool {
+        self.at.elapsed() < TRUSTED || self.is_quiet()
+    }
+
     /// Announces another window to the peer. `h2` refuses while the peer has not acknowledged the previous one; a later
     /// turn tries again.
     fn announce(&mut self, window: u32, observed: &Observed) {
@@ -130,6 +143,8 @@ impl Link {
         let driven = Driven {
             connection: Some(Box::new(connection)),
             at: Instant::now(),
+            quiet: Instant::now(),
+            has_unread: false,
             window: first,
             shrinks: false,
         };
@@ -167,6 +182,7 @@ impl Link {
             driven.connection = None;
         }
         driven.at = Instant::now();
+        driven.has_unread = false;
         let have_shrunk = driven.have_shrunk();
         drop(driven);
         if have_shrunk {
@@ -218,7 +234,7 @@ impl Link {
 
     /// Notices an end of the connection that came while nobody drove it.
     pub async fn refresh(&self) {
-        if lock(&self.driven).at.elapsed() < TRUSTED {
+        if lock(&self.driven).is_trusted() {
             return;
         }
         for _ in 0..LOOKS {
@@ -274,9 +290,18 @@ impl Link {
 
     /// Whether the kernel has something that the connection has not read.
     fn has_unread(&self) -> bool {
-        let driven = lock(&self.driven);
-        let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
-        driven.connection.is_some() && recv(self.socket, &mut [0], flags) != Err(Errno::EAGAIN)
+        let mut driven = lock(&self.driven);
+        if driven.connection.is_none() || driven.is_quiet() {
+            return false;
+        }
+        if !driven.has_unread {
+            let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
+            driven.has_unread = recv(self.socket, &mut [0], flags) != Err(Errno::EAGAIN);
+        }
+        if !driven.has_unread {
+            driven.quiet = Instant::now();
+        }
+        driven.has_unread
     }
 
     /// Closes the connection at once, driven or not. Sends a GOAWAY if the socket takes it.
@@ -316,4 +341,45 @@ fn head_room(config: &Config) -> u32 {
     let (fields, most) = (fields.saturating_mul(32), config.max_header_bytes);
     let most = most.saturating_mul(HEADS);
     most.saturating_add(fields).try_into().unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream as Peer;
+
+    use tokio::net::UnixStream;
+
+    use super::*;
+    use crate::Reactor;
+    use crate::runtime::descriptors::Noted;
+    use crate::transport::pipe::Pipe;
+    use crate::transport::wire::Socket;
+
+    /// A look at the socket is a system call.
+    #[test]
+    fn requests_that_start_together_share_one_look_at_a_connection() {
+        Reactor::new().unwrap().block_on(async {
+            let (own, mut peer) = Peer::pair().unwrap();
+            own.set_nonblocking(true).unwrap();
+            let own = UnixStream::from_std(own).unwrap();
+            let wire = Wire::Plain(Socket::new(Pipe::Unix(Noted::new(own))));
+            let config = Config::new(Duration::from_secs(10));
+            let opened = Link::open(wire, &config, Streams::new(None)).await;
+            let (_send, link) = opened.map_err(|failure| failure.detail).unwrap();
+            let long_ago = Instant::now() - 2 * TRUSTED;
+            let forget = || {
+                let mut driven = lock(&link.driven);
+                (driven.at, driven.quiet) = (long_ago, long_ago);
+            };
+            forget();
+            link.refresh().await;
+            assert!(lock(&link.driven).quiet > long_ago);
+            forget();
+            peer.write_all(&[0]).unwrap();
+            assert!(link.has_unread() && lock(&link.driven).has_unread);
+            let _ = link.poll_drive(&mut Context::from_waker(Waker::noop()));
+            assert!(!lock(&link.driven).has_unread, "a turn may have read it");
+        });
+    }
 }
