@@ -2,11 +2,12 @@
 //! peer ends the connection.
 
 use std::io::{self, IoSlice};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::task::yield_now;
 
 use super::frames::{ACK, Frames, HEADERS, PREFACE, SETTINGS};
 use super::guard::Guard;
@@ -103,6 +104,12 @@ impl<S> Instrumented<S> {
     }
 }
 
+/// Ends this turn of the connection; the next one follows after all others had theirs. tokio polls a task that wakes
+/// itself 61 times before what the thread waits for, which would see no response until then.
+fn pause(cx: &mut Context<'_>) {
+    let _ = pin!(yield_now()).poll(cx);
+}
+
 impl<S: AsyncRead + Explains + Unpin> AsyncRead for Instrumented<S> {
     /// Pauses after some reads. The connection's task runs outside of tokio's budget (see `link`), and a peer that
     /// sends without pause would keep everyone else from their turn.
@@ -119,7 +126,7 @@ impl<S: AsyncRead + Explains + Unpin> AsyncRead for Instrumented<S> {
         let before = buffer.filled().len();
         while buffer.filled().len() == before {
             if this.observed.reads_too_often(READS_PER_TURN) {
-                cx.waker().wake_by_ref();
+                pause(cx);
                 return Poll::Pending;
             }
             let Poll::Ready(read) = Pin::new(&mut this.stream).poll_read(cx, buffer) else {
@@ -202,7 +209,12 @@ impl<S: AsyncWrite + Explains + Unpin> AsyncWrite for Instrumented<S> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
+
+    use tokio::spawn;
+
     use super::*;
+    use crate::Reactor;
 
     /// Empty SETTINGS, the first frame of any server.
     const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
@@ -262,5 +274,62 @@ mod tests {
             panic!("the end is reported")
         };
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    /// A peer that sends without pause, one byte of a frame with each read.
+    struct Endless(usize);
+
+    impl Explains for Endless {
+        fn reason(&mut self, _: &io::Error) -> Option<Explanation> {
+            None
+        }
+    }
+
+    impl AsyncRead for Endless {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            buffer.put_slice(&[SETTINGS[self.0 % SETTINGS.len()]]);
+            self.0 += 1;
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[test]
+    fn the_waiting_thread_has_its_turn_after_each_turn_of_a_connection() {
+        let observed = Arc::new(Observed::default());
+        let turns = Reactor::new().unwrap().block_on(async {
+            let mut tap = Instrumented::new(Endless(0), observed.clone(), 0);
+            let (news, seen) = (
+                Arc::new(futures_util::task::AtomicWaker::new()),
+                observed.clone(),
+            );
+            let woken = news.clone();
+            let reads = spawn(poll_fn(move |cx| {
+                observed.begin_turn();
+                let mut bytes = [0; 100];
+                let mut buffer = ReadBuf::new(&mut bytes);
+                while Pin::new(&mut tap).poll_read(cx, &mut buffer).is_ready() {
+                    buffer.clear();
+                }
+                woken.wake();
+                Poll::<()>::Pending
+            }));
+            let mut turns = Vec::new();
+            poll_fn(|cx| {
+                news.register(cx.waker());
+                turns.push(seen.turn());
+                match turns.len() {
+                    4 => Poll::Ready(()),
+                    _ => Poll::Pending,
+                }
+            })
+            .await;
+            reads.abort();
+            turns
+        });
+        assert_eq!(turns, [0, 1, 2, 3]);
     }
 }
