@@ -88,6 +88,11 @@ impl Guard {
         }
     }
 
+    /// Whether the next bytes are the rest of a frame that passes as it comes.
+    pub fn is_within_body(&self) -> bool {
+        self.passing > 0
+    }
+
     /// Decides again about what waits: small frames, and settings. No frame has passed in part while small frames wait.
     pub fn review(&mut self, observed: &Observed) {
         self.joined.review(observed, &mut self.ready);
@@ -208,7 +213,11 @@ impl Guard {
         }
         let step = self.frame(head, bytes, observed);
         // The first frame may come in pieces.
-        self.is_first &= matches!(step, Step::Hold);
+        let is_held = matches!(step, Step::Hold);
+        self.is_first &= is_held;
+        if !is_held && matches!(head.kind, DATA | HEADERS) && head.has(END_STREAM) {
+            observed.ends();
+        }
         step
     }
 

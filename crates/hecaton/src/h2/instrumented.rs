@@ -18,6 +18,9 @@ use crate::transport::wire::{Look, Waiting, Wire};
 /// How many reads one turn of a connection may do before other tasks have theirs.
 const READS_PER_TURN: u32 = 16;
 
+/// How much is read at once while many responses are in flight.
+const LITTLE: usize = 4096;
+
 /// A stream that can explain a failure better than an error of `h2`, which is only a text.
 pub(crate) trait Explains {
     /// The reason of this error, if it is one of TLS.
@@ -104,6 +107,27 @@ impl<S> Instrumented<S> {
     }
 }
 
+impl<S: AsyncRead + Unpin> Instrumented<S> {
+    /// Reads from the stream. With many responses in flight it reads little at once, because what `h2` has got belongs
+    /// to this turn.
+    fn poll_some(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let stream = Pin::new(&mut self.stream);
+        let is_large = buffer.remaining() > LITTLE && !self.coming.is_within_body();
+        if !is_large || !self.observed.has_many() {
+            return stream.poll_read(cx, buffer);
+        }
+        let mut little = ReadBuf::new(buffer.initialize_unfilled_to(LITTLE));
+        let read = stream.poll_read(cx, &mut little);
+        let count = little.filled().len();
+        buffer.advance(count);
+        read
+    }
+}
+
 /// Ends this turn of the connection; the next one follows after all others had theirs. tokio polls a task that wakes
 /// itself 61 times before what the thread waits for, which would see no response until then.
 fn pause(cx: &mut Context<'_>) {
@@ -125,11 +149,12 @@ impl<S: AsyncRead + Explains + Unpin> AsyncRead for Instrumented<S> {
         }
         let before = buffer.filled().len();
         while buffer.filled().len() == before {
-            if this.observed.reads_too_often(READS_PER_TURN) {
+            let has_read_enough = this.observed.reads_too_often(READS_PER_TURN);
+            if has_read_enough || this.observed.has_half() {
                 pause(cx);
                 return Poll::Pending;
             }
-            let Poll::Ready(read) = Pin::new(&mut this.stream).poll_read(cx, buffer) else {
+            let Poll::Ready(read) = this.poll_some(cx, buffer) else {
                 this.go_on_after_writing(cx);
                 return Poll::Pending;
             };
@@ -213,6 +238,7 @@ mod tests {
 
     use tokio::spawn;
 
+    use super::super::frames::{DATA, END_HEADERS, END_STREAM, push_frame};
     use super::*;
     use crate::Reactor;
 
@@ -331,5 +357,55 @@ mod tests {
             turns
         });
         assert_eq!(turns, [0, 1, 2, 3]);
+    }
+
+    /// A peer whose bytes have all come.
+    struct Waits(Vec<u8>);
+
+    impl Explains for Waits {
+        fn reason(&mut self, _: &io::Error) -> Option<Explanation> {
+            None
+        }
+    }
+
+    impl AsyncRead for Waits {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            let count = self.0.len().min(buffer.remaining());
+            buffer.put_slice(&self.0.drain(..count).collect::<Vec<u8>>());
+            match count {
+                0 => Poll::Pending,
+                _ => Poll::Ready(Ok(())),
+            }
+        }
+    }
+
+    /// So that their requests can be followed by others while the client is busy with the second half.
+    #[test]
+    fn a_turn_brings_half_of_many_responses_that_have_come() {
+        let observed = Arc::new(Observed::default());
+        let mut come = SETTINGS.to_vec();
+        for stream in (1..40).step_by(2) {
+            observed.opened(stream, false);
+            observed.departs(stream);
+            push_frame(&mut come, HEADERS, END_HEADERS, stream, &[0x88]);
+            push_frame(&mut come, DATA, END_STREAM, stream, &[7; 300]);
+        }
+        let all = come.len();
+        let mut tap = Instrumented::new(Waits(come), observed.clone(), 1 << 10);
+        let cx = &mut Context::from_waker(std::task::Waker::noop());
+        let mut turn = || {
+            observed.begin_turn();
+            let mut bytes = vec![0; 2 * all];
+            let mut buffer = ReadBuf::new(&mut bytes);
+            while Pin::new(&mut tap).poll_read(cx, &mut buffer).is_ready() {}
+            buffer.filled().len()
+        };
+        let (first, second) = (turn(), turn());
+        assert!((all / 2..all * 2 / 3).contains(&first), "{first} of {all}");
+        assert_eq!(first + second, all);
     }
 }

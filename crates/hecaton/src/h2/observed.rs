@@ -20,6 +20,9 @@ const LAST_ERROR: u32 = 13;
 /// after 1,024.
 const MOST_FAULTS: u32 = 256;
 
+/// So many streams are many. Turns for fewer would cost more system calls than they save waiting.
+const MANY: usize = 16;
+
 /// How many streams are remembered after their requests have ended. `h2` may still know the last of them.
 const MOST_GONE: usize = 1024;
 
@@ -82,6 +85,8 @@ pub(crate) struct Observed {
     received: AtomicU64,
     /// How many reads this turn has done.
     reads: AtomicU32,
+    /// How many responses have ended in this turn.
+    ended: AtomicU32,
     /// Whether `h2` is about to announce wider windows of bodies.
     widens: AtomicBool,
     /// Whether the peer has begun to respond, or says that it accepted a request.
@@ -166,11 +171,29 @@ impl Observed {
     pub fn begin_turn(&self) {
         self.turns.fetch_add(1, Ordering::Relaxed);
         self.reads.store(0, Ordering::Relaxed);
+        self.ended.store(0, Ordering::Relaxed);
     }
 
     /// Counts a read of this turn, and returns whether there were too many.
     pub(super) fn reads_too_often(&self, most: u32) -> bool {
         self.reads.fetch_add(1, Ordering::Relaxed) >= most
+    }
+
+    /// A response has ended.
+    pub(super) fn ends(&self) {
+        self.ended.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether this turn has brought half of many responses. The requests that follow them leave before the other half
+    /// is read, so that client and server need not wait for each other.
+    pub(super) fn has_half(&self) -> bool {
+        let ended = self.ended.load(Ordering::Relaxed) as usize;
+        2 * ended >= MANY && 2 * ended >= lock(&self.streams).states.len()
+    }
+
+    /// Whether there are many requests that have not ended.
+    pub(super) fn has_many(&self) -> bool {
+        lock(&self.streams).states.len() >= MANY
     }
 
     /// A request is sent on this stream; `is_head`: its response has no body.
