@@ -126,6 +126,38 @@ class DigestTest < ServerTest
     end
   end
 
+  # Notes what it observes.
+  class Observer
+    attr_reader :seen
+
+    def initialize = @seen = []
+    def before_attempt(_request, number) = (@seen << number) && nil
+
+    def after(outcome)
+      @seen << outcome.response&.body
+      outcome
+    end
+  end
+
+  def test_a_challenge_that_cannot_be_answered_is_observed_as_a_response
+    ["Negotiate", "Digest realm=\"r\", nonce=\"n\", algorithm=X"].each do |challenge|
+      refuse = lambda do |connection|
+        while Listening.request(connection)
+          connection.write("HTTP/1.1 401 No\r\nWWW-Authenticate: #{challenge}\r\nContent-Length: 2\r\n\r\nno")
+        end
+      end
+      Peer.run(refuse) { |server| assert_observed(server.url) }
+    end
+  end
+
+  def assert_observed(url)
+    observer = Observer.new
+    client = client(digest_auth: LOGIN, features: [observer])
+    assert_equal [[401], "no"], [statuses(reply = client.get(url)), reply.body]
+    client.batch { |batch| batch.get(url).on_complete { |outcome| assert_equal [401], statuses(outcome) } }
+    assert_equal [1, "no", 1, "no"], observer.seen
+  end
+
   def test_what_cannot_be_read_again_is_an_error_that_says_so
     strict("MD5") do |server|
       reader, writer = IO.pipe
