@@ -28,10 +28,26 @@ impl Reactor {
     /// A new reactor. Starts no thread; there is one later while connections are idle and nobody waits. Fails when the
     /// process is out of descriptors, because it needs three. One reactor serves any number of clients.
     pub fn new() -> io::Result<Reactor> {
-        let mut builder = Builder::new_current_thread();
+        Reactor::built(Builder::new_current_thread(), Arc::default())
+    }
+
+    /// A new reactor for threads that queue for a lock which is handed on to the next in the queue. Such is Ruby's from
+    /// 3.3 on. The thread that drives lets those that it has woken run before it sleeps, if they are on the same core.
+    /// Otherwise the next response would wake it among them and stop the one that has the lock. From then on all others
+    /// would queue, and sleep twice for each request.
+    pub fn for_queued_lock() -> io::Result<Reactor> {
         let waiting = Arc::new(AtomicUsize::new(0));
         let threads = waiting.clone();
-        builder.on_thread_park(move || let_others_run(&threads));
+        let mut builder = Builder::new_current_thread();
+        builder.on_thread_park(move || {
+            if threads.load(Ordering::Relaxed) > 1 {
+                thread::yield_now();
+            }
+        });
+        Reactor::built(builder, waiting)
+    }
+
+    fn built(mut builder: Builder, waiting: Arc<AtomicUsize>) -> io::Result<Reactor> {
         let (runtime, descriptors) = Anonymous::of(|| builder.enable_io().enable_time().build());
         let shared = SharedRuntime::new(runtime?, waiting);
         Ok(Reactor(Some(shared), descriptors))
@@ -59,15 +75,6 @@ impl Reactor {
     /// by reference can be waited for again.
     pub fn block_on_at_most<F: Future>(&self, future: F, longest: Duration) -> Option<F::Output> {
         self.block_on(async { timeout(longest, future).await.ok() })
-    }
-}
-
-/// Called by the thread that drives before it sleeps. The threads that it has woken run first, if they are on the same
-/// core. Otherwise the next response would wake it among them, and stop the one that holds Ruby's lock. From Ruby 3.3 on,
-/// all others would then queue for that lock, and sleep twice for each request.
-fn let_others_run(waiting: &AtomicUsize) {
-    if waiting.load(Ordering::Relaxed) > 1 {
-        thread::yield_now();
     }
 }
 

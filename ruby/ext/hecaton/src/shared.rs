@@ -31,17 +31,31 @@ static SHARED: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
 
 /// The shared parts of this process. Fails with a `ConnectError` when the process is out of descriptors.
 pub fn shared(ruby: &Ruby) -> Result<Arc<Shared>, Error> {
-    current_or_new().map_err(|error| refused(ruby, &error))
+    let queues = queues_for_lock(ruby)?;
+    current_or_new(queues).map_err(|error| refused(ruby, &error))
 }
 
-fn current_or_new() -> io::Result<Arc<Shared>> {
+/// Whether threads get Ruby's lock in the order in which they have asked for it: from Ruby 3.3 on.
+fn queues_for_lock(ruby: &Ruby) -> Result<bool, Error> {
+    let version: String = ruby.class_object().const_get("RUBY_VERSION")?;
+    let numbers: Vec<u32> = version
+        .split('.')
+        .map_while(|number| number.parse().ok())
+        .collect();
+    Ok(numbers >= vec![3, 3])
+}
+
+fn current_or_new(queues_for_lock: bool) -> io::Result<Arc<Shared>> {
     let mut current = lock(&SHARED);
     if let Some(shared) = current.upgrade() {
         if !shared.reactor.is_inherited() {
             return Ok(shared);
         }
     }
-    let reactor = Reactor::new()?;
+    let reactor = match queues_for_lock {
+        true => Reactor::for_queued_lock()?,
+        false => Reactor::new()?,
+    };
     let fibers = Fibers::default();
     let made = Arc::new(Shared { fibers, reactor });
     *current = Arc::downgrade(&made);
