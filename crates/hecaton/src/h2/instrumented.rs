@@ -129,8 +129,8 @@ impl<S: AsyncRead + Unpin> Instrumented<S> {
     }
 }
 
-/// Ends this turn of the connection; the next one follows after all others had theirs. tokio polls a task that wakes
-/// itself 61 times before what the thread waits for, which would see no response until then.
+/// Ends this turn of the connection. The next follows when all others had theirs. tokio would poll a task that wakes
+/// itself 61 times before it polls the future that the thread waits for.
 fn pause(cx: &mut Context<'_>) {
     let _ = pin!(yield_now()).poll(cx);
 }
