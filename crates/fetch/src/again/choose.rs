@@ -79,12 +79,7 @@ pub fn choose(
         let inputs = selected.numbers.len();
         // Nobody opens the other parts in this round.
         if inputs > 0 {
-            let index = copying.part(&Plan::index(folder, part.number)?, &mut selected)?;
-            if let Some(number) = selected.numbers.min() {
-                let what = format!("a record of input {number}, which the part has not");
-                return Err(damaged_results(folder, part.number, &what));
-            }
-            index.write(round, part.number)?;
+            copy(&mut copying, folder, round, part.number, &mut selected)?;
         }
         parts.push(Part {
             inputs,
@@ -104,6 +99,22 @@ pub fn choose(
         ..base.clone()
     };
     Ok((plan, left))
+}
+
+/// Writes the inputs of a part that are picked, and their index.
+fn copy(
+    copying: &mut Copying,
+    folder: &Folder,
+    round: &Folder,
+    part: u32,
+    selected: &mut Selected,
+) -> Result<()> {
+    let index = copying.part(&Plan::index(folder, part)?, selected)?;
+    if let Some(number) = selected.numbers.min() {
+        let what = format!("a record of input {number}, which the part has not");
+        return Err(damaged_results(folder, part, &what));
+    }
+    index.write(round, part)
 }
 
 /// The versions of responses that a part has, by the numbers of their inputs.

@@ -93,13 +93,7 @@ pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<Kept> {
     let needed = own
         .as_ref()
         .map_or(commit.tally.records, RoaringTreemap::len);
-    if merged.tally.records != needed {
-        let found = merged.tally.records;
-        return Err(Error::failed(format!(
-            "{} would have {found} of its {needed} records after the round, so it stays as it is",
-            old.display()
-        )));
-    }
+    refuse_missing(merged.tally.records, needed, &old)?;
     merged.aside.set(folder)?;
     fs::rename(&draft, &old)
         .and_then(|()| sync_folder_of(&old))
@@ -112,6 +106,17 @@ pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<Kept> {
     let text = serde_json::to_vec_pretty(&commit).expect("numbers become JSON");
     write_whole(&folder.commit(part), &text)?;
     Ok(kept)
+}
+
+/// Refuses if `old` would lose records that it needs.
+fn refuse_missing(found: u64, needed: u64, old: &Path) -> Result<()> {
+    if found == needed {
+        return Ok(());
+    }
+    Err(Error::failed(format!(
+        "{} would have {found} of its {needed} records after the round, so it stays as it is",
+        old.display()
+    )))
 }
 
 /// The records of a part after a round, as they are written.

@@ -169,11 +169,7 @@ pub fn prepare(
         return resume(folder, round, choice.given(), change);
     }
     let pick = choice.pick(folder)?;
-    let mut job = base.job;
-    change(&mut job);
-    job.check()?;
-    crate::run::check(&job)?;
-    crate::run::check_plan(&job, &base.plan)?;
+    let job = changed(base.job, &base.plan, change)?;
     let (round, (plan, left)) = begin(folder, &held, |id, round| {
         let (mut plan, left) = choose(folder, &base.plan, round, &job, &pick)?;
         plan.round = Some(id);
@@ -191,6 +187,15 @@ pub fn prepare(
         ..Started::found(round, job, plan)
     });
     Ok(Chosen { round, left })
+}
+
+/// The job of a round.
+fn changed(mut job: Job, plan: &Plan, change: &dyn Fn(&mut Job)) -> Result<Job> {
+    change(&mut job);
+    job.check()?;
+    crate::run::check(&job)?;
+    crate::run::check_plan(&job, plan)?;
+    Ok(job)
 }
 
 /// Puts an empty file where the results of a part that is done are nowhere, so that a round can fill it.
