@@ -79,6 +79,28 @@ fn damaged_results_are_named_and_fetched_again() {
 }
 
 /// The largest file below a folder.
+#[test]
+fn results_whose_folder_is_gone_are_fetched_again() {
+    let world = done(&[]);
+    let before = world.records();
+    std::fs::remove_dir_all(world.out().join("results")).unwrap();
+    assert_eq!(verb(&world, &["verify"]).status, Some(1));
+    let again = verb(&world, &["again", "--damaged"]);
+    assert_eq!(again.status, Some(0), "{}", again.stderr);
+    assert!(world.records().keys().eq(before.keys()));
+}
+
+#[test]
+fn the_last_line_is_shown_whole_without_its_end() {
+    let world = done(&[]);
+    let path = world.out().join("results/part-000000.jsonl.zst");
+    let shown = verb(&world, &["show"]);
+    let lines = unpacked(&path);
+    let frame = zstd::bulk::compress(lines.trim_end().as_bytes(), 1);
+    std::fs::write(&path, frame.unwrap()).unwrap();
+    assert_eq!(verb(&world, &["show"]).stdout, shown.stdout);
+}
+
 fn largest(folder: &Path) -> PathBuf {
     let all = files(folder).into_iter().map(|path| match path.is_dir() {
         true => largest(&path),

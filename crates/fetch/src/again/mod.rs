@@ -204,6 +204,8 @@ fn changed(mut job: Job, plan: &Plan, change: &dyn Fn(&mut Job)) -> Result<Job> 
 /// When the folder holds no job, or the system refuses.
 pub fn stand_in_for_lost_results(folder: &Folder) -> Result<()> {
     let plan = Plan::planned(folder)?;
+    let results = folder.results();
+    fs::create_dir_all(&results).map_err(at("create", &results))?;
     for part in &plan.parts {
         let Some(commit) = load(folder, part.number)? else {
             continue;

@@ -47,6 +47,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
         left -= 1;
         out.write_all(line)?;
+        if !line.ends_with(b"\n") {
+            out.write_all(b"\n")?; // Another program may have rewritten the file without the last one.
+        }
         anyhow::Ok(true)
     })?;
     Ok(out.flush()?)
