@@ -31,10 +31,10 @@ impl Reactor {
         Reactor::built(Builder::new_current_thread(), Arc::default())
     }
 
-    /// A new reactor for threads that queue for a lock which is handed on to the next in the queue. Such is Ruby's from
-    /// 3.3 on. The thread that drives lets those that it has woken run before it sleeps, if they are on the same core.
-    /// Otherwise the next response would wake it among them and stop the one that has the lock. From then on all others
-    /// would queue, and sleep twice for each request.
+    /// A new reactor for threads that queue for a lock, where each hands the lock on to the next. Ruby's is such a lock
+    /// from 3.3 on. Before the thread that drives sleeps, the threads that it has woken run first, if they are on the
+    /// same core. Otherwise the next response would wake it while one of them has the lock, and stop that thread. From
+    /// then on all others would queue, and sleep twice for each request.
     pub fn for_queued_lock() -> io::Result<Reactor> {
         let waiting = Arc::new(AtomicUsize::new(0));
         let threads = waiting.clone();
