@@ -23,7 +23,7 @@ pub use self::known_inputs::KnownInputs;
 pub use self::look_back::{counted, newest};
 pub use self::pages::{Pages, Unfinished, note};
 pub use self::results::{
-    VisitLine, each_readable, each_result, each_whole, gone, record_of, refuse_changed,
+    VisitLine, each_readable, each_result, each_whole, fields_of, gone, record_of, refuse_changed,
 };
 pub use self::whole_frames::{Piece, head_of, is_followed, visit};
 pub use self::writer::{Finishing, Lines, Report, Writer};

@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use super::commit::load;
+use serde::Deserialize;
 use serde::de::Error as _;
 
+use super::commit::load;
 use super::whole_frames::{Piece, head_of, is_followed, scan_open};
 use crate::error::{Error, Result, at};
 use crate::plan::Folder;
@@ -17,14 +18,22 @@ use crate::record::Record;
 /// # Errors
 /// When it is none, or does not begin as all records do.
 pub fn record_of(line: &[u8]) -> serde_json::Result<Record> {
-    // All of it at once is quicker than each of its texts.
-    let text = std::str::from_utf8(line).map_err(serde_json::Error::custom)?;
-    let record: Record = serde_json::from_str(text)?;
+    let record: Record = fields_of(line)?;
     let begins = head_of(line) == Some((record.n, record.outcome, record.ok));
     match begins && is_followed(line) == (record.more == Some(true)) {
         true => Ok(record),
         false => Err(serde_json::Error::custom("it begins otherwise")),
     }
+}
+
+/// Some fields of a line.
+///
+/// # Errors
+/// When they are not those of a record.
+pub fn fields_of<'a, R: Deserialize<'a>>(line: &'a [u8]) -> serde_json::Result<R> {
+    // All of it at once is quicker than each of its texts.
+    let text = std::str::from_utf8(line).map_err(serde_json::Error::custom)?;
+    serde_json::from_str(text)
 }
 
 /// Visits a line of results.

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::io;
 
 use roaring::RoaringTreemap;
-use serde::{Deserialize, de::Error as _};
+use serde::Deserialize;
 
 use crate::error::{Error, Result};
 use crate::plan::{Folder, Plan};
 use crate::record::Record;
 use crate::segment::{
-    Piece, counted, each_result, gone, head_of, is_followed, load, record_of, visit,
+    Piece, counted, each_result, fields_of, gone, head_of, is_followed, load, record_of, visit,
 };
 
 /// Visits each line of the results until the visitor says false.
@@ -147,10 +147,7 @@ pub fn record(line: &[u8]) -> Result<Record> {
 /// # Errors
 /// When they are not those of a record.
 pub(super) fn fields<'a, R: Deserialize<'a>>(line: &'a [u8]) -> Result<R> {
-    // All of it at once is quicker than each of its texts.
-    let text = std::str::from_utf8(line).map_err(serde_json::Error::custom);
-    let fields = text.and_then(serde_json::from_str);
-    fields.map_err(|error| no_record(&error))
+    fields_of(line).map_err(|error| no_record(&error))
 }
 
 fn no_record(error: &serde_json::Error) -> Error {
