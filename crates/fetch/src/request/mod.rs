@@ -231,8 +231,8 @@ impl Maker {
         self.made(template, own, rendered, key)
     }
 
-    /// The engine's request for where a redirect led. Beyond the origin of the input, only public headers are sent, and none
-    /// of the settings of the host where the redirect leads: who redirects must not have others' credentials used.
+    /// The engine's request for where a redirect led. Beyond the origin of the input, only public headers are sent. The
+    /// settings of the host where the redirect leads do not count, so that nobody can have others' credentials used.
     ///
     /// # Errors
     /// Why it cannot be sent.

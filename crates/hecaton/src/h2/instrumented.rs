@@ -15,8 +15,8 @@ use super::observed::Observed;
 use crate::transport::tls::explain::{Explanation, explain};
 use crate::transport::wire::{Look, Waiting, Wire};
 
-/// How many reads one turn of a connection may do before other tasks have theirs: as many bytes as a turn of HTTP/1
-/// (8 × 64 KiB), in records of TLS (16 KiB).
+/// How many reads one turn of a connection may do before other tasks have theirs. In records of TLS (16 KiB), they bring
+/// as many bytes as a turn of HTTP/1 (8 × 64 KiB).
 const READS_PER_TURN: u32 = 32;
 
 /// How much is read at once while many responses are in flight.

@@ -64,7 +64,7 @@ pub(super) struct Health {
     pub crowd: Crowd,
     /// The next start that the host's rate and its crawl delay allow, whichever part has it.
     next_start: Option<Instant>,
-    /// The crawl delay between two requests of a part: that of the newest robots.txt, whichever part fetched it.
+    /// The crawl delay between two requests of a part, from the newest robots.txt that any part has fetched.
     pub delay: Duration,
 }
 
